@@ -11,13 +11,13 @@ import (
 	"github.com/nudgewire/nudgewire/internal/delivery/sender"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // adminOptions are what the admin API, and those who look for troubles, work with.
 func (a *App) adminOptions() server.AdminOptions {
 	return server.AdminOptions{
-		Store: a.store, Storage: store.Path(a.began.Storage), Data: store.Name(a.began.Storage), Daemon: daemon{a}, Jobs: a.jobs, Alerts: a.alerts, Outgoing: a, Simulations: a.simulations, Rules: &a.rules, SignIns: a.people, ConsoleURL: a.consoleURL, Trial: a.trial, Config: a.configView, Edits: configEdits, Reads: a.reads, Country: a.began.Defaults.Country, Zone: a.zone,
+		Store: a.store, Storage: engine.Path(a.began.Storage), Data: engine.Name(a.began.Storage), Daemon: daemon{a}, Jobs: a.jobs, Alerts: a.alerts, Outgoing: a, Simulations: a.simulations, Rules: &a.rules, SignIns: a.people, ConsoleURL: a.consoleURL, Trial: a.trial, Config: a.configView, Edits: configEdits, Reads: a.reads, Country: a.began.Defaults.Country, Zone: a.zone,
 		Now: a.store.Now, Log: a.log.Named("admin"), Errors: func() *messaging.ErrorRules { return a.config().Errors },
 	}
 }

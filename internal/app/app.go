@@ -34,6 +34,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/signin"
 	"github.com/nudgewire/nudgewire/internal/simulation"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/webhooks"
 	"github.com/nudgewire/nudgewire/scheduler"
 )
@@ -159,7 +160,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		opt: o, log: o.Log, cfg: cfg, loadedAt: time.Now(), started: time.Now(), began: cfg,
 		owner: ownerName(), senders: newWorkerGroup(), trackers: newWorkerGroup(), lessors: newWorkerGroup(), outboxes: newWorkerGroup(),
 	}
-	a.disk = newDiskGuard(filepath.Dir(store.Path(cfg.Storage)), o.Space)
+	a.disk = newDiskGuard(filepath.Dir(engine.Path(cfg.Storage)), o.Space)
 	a.disk.least.Store(uint64(cfg.Server.LeastFree.Bytes()))
 	defer func() {
 		if err != nil {
@@ -306,7 +307,7 @@ func (a *App) tellReady(cfg *config.Config) {
 	a.log.Info("ready", zap.String("version", v.Version), zap.Strings("accounts", append([]string{messaging.DefaultAccount}, cfg.AccountNames()...)),
 		zap.Int("connector_count", len(v.Connectors)), zap.Int("trigger_count", len(v.Triggers)), zap.Int("job_count", len(jobs)),
 		zap.String("commands", SocketPath(a.began.Storage)), zap.String("config", v.Config), zap.String("config_file", v.ConfigFile),
-		zap.String("database", store.Name(a.began.Storage)), zap.String("listen", v.Listen), zap.String("metrics", a.metricsText()), zap.String("console", cmp.Or(a.consoleURL(), "off")), zap.Bool("tracing", a.traces != nil), zap.Strings("hooks", hooks),
+		zap.String("database", engine.Name(a.began.Storage)), zap.String("listen", v.Listen), zap.String("metrics", a.metricsText()), zap.String("console", cmp.Or(a.consoleURL(), "off")), zap.Bool("tracing", a.traces != nil), zap.Strings("hooks", hooks),
 		zap.Strings("triggers", v.TriggersAndModes()), zap.Strings("jobs", jobs))
 }
 

@@ -8,11 +8,11 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/certificates"
 	"github.com/nudgewire/nudgewire/internal/config"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // ACMEFolder is where certificates of an authority are kept, beside the database.
-func ACMEFolder(dsn string) string { return store.Path(dsn) + ".acme" }
+func ACMEFolder(dsn string) string { return engine.Path(dsn) + ".acme" }
 
 // readCertificates reads those of the door, where it speaks TLS.
 func (a *App) readCertificates(cfg *config.Config) (err error) {

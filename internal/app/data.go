@@ -13,6 +13,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/delivery/sender"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/scheduler"
 )
@@ -48,7 +49,7 @@ func (a *App) openStore(ctx context.Context, cfg *config.Config) (err error) {
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
 	}
-	tokens := &enricher.Tokens{Store: a.store, Path: store.Path(cfg.Storage) + ".tokens"}
+	tokens := &enricher.Tokens{Store: a.store, Path: engine.Path(cfg.Storage) + ".tokens"}
 	a.lookups = enricher.NewClient(enricher.ClientOptions{UserAgent: "nudgewire/" + a.opt.Version, Refreshed: tokens})
 	a.build(cfg)
 	if err := tokens.KeepNoted(ctx); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/regular"
 	"github.com/nudgewire/nudgewire/internal/server"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // forgetLook is how often the daemon looks for what is to be forgotten; forgetAgain how long it leaves what waits for something.
@@ -111,7 +111,7 @@ func (a *App) wipe(ctx context.Context, log *zap.Logger, all []privacy.Erasure) 
 
 // forgetRequests removes those files that tell of somebody who is forgotten.
 func (a *App) forgetRequests(ctx context.Context, all []privacy.Erasure, find interface{ Blot([]byte) bool }) error {
-	folder := server.RequestsFolder(store.Path(a.began.Storage))
+	folder := server.RequestsFolder(engine.Path(a.began.Storage))
 	files, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -191,7 +191,7 @@ func (a *App) writeRequest(ctx context.Context, e *messaging.Event) (path string
 	if err != nil {
 		return "", fmt.Errorf("data of event %d: %w", e.ID, err)
 	}
-	path = server.RequestPath(store.Path(a.began.Storage), e.ID)
+	path = server.RequestPath(engine.Path(a.began.Storage), e.ID)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", fmt.Errorf("folder of data requests: %w", err)
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/test/testserver"
 )
@@ -250,7 +250,7 @@ func TestTwoDaemonsOnOneDatabase(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Storage != store.Name(address) || strings.Contains(s.Storage, "sslmode") {
+		if s.Storage != engine.Name(address) || strings.Contains(s.Storage, "sslmode") {
 			t.Errorf("the data is called %q", s.Storage)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/pace"
 	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/server"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/internal/webhooks"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -233,7 +233,7 @@ func (a *App) needRestart(now *config.Config) (out []string) {
 		}
 	}
 	if began.Storage != now.Storage { // an address may hold a password
-		out = append(out, "storage is still "+store.Name(began.Storage))
+		out = append(out, "storage is still "+engine.Name(began.Storage))
 	}
 	differs("server.listen", began.Server.Listen, now.Server.Listen)
 	differs("server.tls", began.Server.TLS.Source(), now.Server.TLS.Source())

@@ -10,13 +10,13 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/simulation"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
 // newSimulations is who plays stored events by another config beside the daemon. What a process that was killed has left behind goes.
 func (a *App) newSimulations() (*simulation.Runner, error) {
-	folder := store.Path(a.began.Storage) + ".simulations"
+	folder := engine.Path(a.began.Storage) + ".simulations"
 	if err := os.RemoveAll(folder); err != nil {
 		return nil, err
 	}

@@ -9,14 +9,14 @@ import (
 	"path/filepath"
 
 	"github.com/nudgewire/nudgewire/internal/listeners"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // SocketPath is where the daemon over the store dsn listens for commands: beside its database,
 // and nowhere else. A folder that others may write to, such as the one for temporary files, would
 // let anybody listen in the daemon's place.
 func SocketPath(dsn string) string {
-	path := store.Path(dsn) + ".sock"
+	path := engine.Path(dsn) + ".sock"
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
@@ -65,13 +66,13 @@ const openAgain = time.Second
 // answered 503 and it tries again, so that a restart on a full disk is no other than a disk that fills up.
 func (a *App) openData(ctx context.Context, cfg *config.Config) error {
 	err := a.tryData(ctx, cfg)
-	why := store.Away(err)
+	why := engine.Away(err)
 	l, isTCP := a.hooks.(*net.TCPListener)
 	if why == "" || !a.opt.AwaitDisk || !isTCP {
 		return err
 	}
 	var reason atomic.Pointer[webhooks.Readiness]
-	reason.Store(&webhooks.Readiness{Starting: why, Hint: store.Hint(err)})
+	reason.Store(&webhooks.Readiness{Starting: why, Hint: engine.Hint(err)})
 	var told time.Time
 	tell := func() {
 		if time.Since(told) >= time.Minute {
@@ -93,8 +94,8 @@ func (a *App) openData(ctx context.Context, cfg *config.Config) error {
 		case <-ctx.Done():
 		case <-time.After(openAgain):
 			if err = a.tryData(ctx, cfg); err != nil {
-				why = store.Away(err)
-				reason.Store(&webhooks.Readiness{Starting: why, Hint: store.Hint(err)})
+				why = engine.Away(err)
+				reason.Store(&webhooks.Readiness{Starting: why, Hint: engine.Hint(err)})
 			} else {
 				why = ""
 				a.log.Info("the data is open")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // How long a session of the console lasts.
@@ -61,7 +62,7 @@ func scopeList(text string) []string {
 	return strings.Split(text, ",")
 }
 
-func scanLink(r *store.Row) (l SignInLink, err error) {
+func scanLink(r *engine.Row) (l SignInLink, err error) {
 	l.Hash, err = unhex(r.Text())
 	l.Who, l.Scopes, l.Until = r.Text(), scopeList(r.Text()), r.Time()
 	if err == nil {
@@ -71,10 +72,10 @@ func scanLink(r *store.Row) (l SignInLink, err error) {
 }
 
 var (
-	addLinkSQL  = store.SQL(`INSERT INTO console_links (hash, who, scopes, until_at) VALUES (?1, ?2, ?3, ?4)`)
-	linksSQL    = store.SQL(`SELECT hash, who, scopes, until_at FROM console_links WHERE hash <> '' ORDER BY until_at`)
-	dropLinkSQL = store.SQL(`DELETE FROM console_links WHERE hash = ?1`)
-	oldLinksSQL = store.SQL(`DELETE FROM console_links WHERE until_at <= ?1`)
+	addLinkSQL  = engine.SQL(`INSERT INTO console_links (hash, who, scopes, until_at) VALUES (?1, ?2, ?3, ?4)`)
+	linksSQL    = engine.SQL(`SELECT hash, who, scopes, until_at FROM console_links WHERE hash <> '' ORDER BY until_at`)
+	dropLinkSQL = engine.SQL(`DELETE FROM console_links WHERE hash = ?1`)
+	oldLinksSQL = engine.SQL(`DELETE FROM console_links WHERE until_at <= ?1`)
 )
 
 // AddLink keeps a link. Those that are over leave, and of the others the first where there would be more than most.
@@ -83,11 +84,11 @@ func (s Records) AddLink(ctx context.Context, l SignInLink, now time.Time, most 
 		if err := t.Lock(userChanges); err != nil {
 			return err
 		}
-		if err := t.Put(oldLinksSQL, store.Micro(now)); err != nil {
+		if err := t.Put(oldLinksSQL, engine.Micro(now)); err != nil {
 			return err
 		}
 		var all []string
-		if err := t.Query(linksSQL, func(r *store.Row) error {
+		if err := t.Query(linksSQL, func(r *engine.Row) error {
 			one, err := scanLink(r)
 			all = append(all, hex.EncodeToString(one.Hash[:]))
 			return err
@@ -100,12 +101,12 @@ func (s Records) AddLink(ctx context.Context, l SignInLink, now time.Time, most 
 			}
 			all = all[1:]
 		}
-		return t.Put(addLinkSQL, hex.EncodeToString(l.Hash[:]), l.Who, strings.Join(l.Scopes, ","), store.Micro(l.Until))
+		return t.Put(addLinkSQL, hex.EncodeToString(l.Hash[:]), l.Who, strings.Join(l.Scopes, ","), engine.Micro(l.Until))
 	})
 	return store.Wrap(err, "make a link")
 }
 
-var linkSQL = store.SQL(`SELECT hash, who, scopes, until_at FROM console_links WHERE hash = ?1 {{for update}}`)
+var linkSQL = engine.SQL(`SELECT hash, who, scopes, until_at FROM console_links WHERE hash = ?1 {{for update}}`)
 
 // EnterByLink uses a link up and begins a session of its maker, in one commit, with at most most sessions of them. It gives the session as it is kept.
 // messaging.ErrNotFound where no link is like that, or none any more.
@@ -113,7 +114,7 @@ func (s Records) EnterByLink(ctx context.Context, link [sha256.Size]byte, n Sess
 	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
 		var l SignInLink
 		found := false
-		err := t.Query(linkSQL, func(r *store.Row) (err error) {
+		err := t.Query(linkSQL, func(r *engine.Row) (err error) {
 			found = true
 			l, err = scanLink(r)
 			return err
@@ -133,7 +134,7 @@ func (s Records) EnterByLink(ctx context.Context, link [sha256.Size]byte, n Sess
 	return n, store.Wrap(err, "sign in by a link")
 }
 
-var userSignedInSQL = store.SQL(`UPDATE users SET signed_in_at = ?2 WHERE name = ?1 AND signed_in_at < ?2`)
+var userSignedInSQL = engine.SQL(`UPDATE users SET signed_in_at = ?2 WHERE name = ?1 AND signed_in_at < ?2`)
 
 // BeginSession begins a session of a user who proved who it is, with at most most sessions of them. password is what the user had for one, hashed, when that was looked
 // at. messaging.ErrNotFound where the user is gone, disabled, or has another one by now.
@@ -144,7 +145,7 @@ func (s Records) BeginSession(ctx context.Context, n Session, password string, m
 			err = messaging.ErrNotFound
 		}
 		if err == nil {
-			err = t.Put(userSignedInSQL, n.User, store.Micro(n.BeganAt))
+			err = t.Put(userSignedInSQL, n.User, engine.Micro(n.BeganAt))
 		}
 		if err != nil {
 			return err
@@ -154,7 +155,7 @@ func (s Records) BeginSession(ctx context.Context, n Session, password string, m
 	return store.Wrap(err, "sign in")
 }
 
-var userBySetupSQL = store.SQL(`SELECT ` + userColumns + ` FROM users WHERE setup = ?1 {{for update}}`)
+var userBySetupSQL = engine.SQL(`SELECT ` + userColumns + ` FROM users WHERE setup = ?1 {{for update}}`)
 
 // SetUp has the user of a setup link choose a password, hashed, and begins a session. The link is used up. messaging.ErrNotFound where no link is like
 // that, or none any more.
@@ -184,9 +185,9 @@ func (s Records) UserOfSetup(ctx context.Context, setup [sha256.Size]byte) (User
 }
 
 var (
-	addSessionSQL = store.SQL(`INSERT INTO console_sessions (` + sessionColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`)
-	sessionsOfSQL = store.SQL(`SELECT hash, seen_at FROM console_sessions WHERE who = ?1 ORDER BY seen_at`)
-	endSessionSQL = store.SQL(`DELETE FROM console_sessions WHERE hash = ?1`)
+	addSessionSQL = engine.SQL(`INSERT INTO console_sessions (` + sessionColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`)
+	sessionsOfSQL = engine.SQL(`SELECT hash, seen_at FROM console_sessions WHERE who = ?1 ORDER BY seen_at`)
+	endSessionSQL = engine.SQL(`DELETE FROM console_sessions WHERE hash = ?1`)
 )
 
 // begin writes a session. Of those of the same person the one that was used least lately makes room.
@@ -196,7 +197,7 @@ func begin(t *store.Tx, n *Session, most int) error {
 		seen time.Time
 	}
 	var all []other
-	if err := t.Query(sessionsOfSQL, func(r *store.Row) error {
+	if err := t.Query(sessionsOfSQL, func(r *engine.Row) error {
 		all = append(all, other{r.Text(), r.Time()})
 		return r.Err
 	}, n.Who); err != nil {
@@ -210,13 +211,13 @@ func begin(t *store.Tx, n *Session, most int) error {
 			}
 		}
 	}
-	return t.Put(addSessionSQL, hex.EncodeToString(n.Hash[:]), n.Who, n.User, strings.Join(n.Scopes, ","), store.Micro(n.BeganAt), store.Micro(n.SeenAt))
+	return t.Put(addSessionSQL, hex.EncodeToString(n.Hash[:]), n.Who, n.User, strings.Join(n.Scopes, ","), engine.Micro(n.BeganAt), engine.Micro(n.SeenAt))
 }
 
 // Session is the session of a hash with its user, nil where it has none; messaging.ErrNotFound for no session, and for one whose user is gone.
 func (s Records) Session(ctx context.Context, hash [sha256.Size]byte) (n Session, u *User, err error) {
 	found := false
-	err = s.Rows(ctx, `SELECT `+sessionColumns+` FROM console_sessions WHERE hash = ?1`, []any{hex.EncodeToString(hash[:])}, func(r *store.Row) (err error) {
+	err = s.Rows(ctx, `SELECT `+sessionColumns+` FROM console_sessions WHERE hash = ?1`, []any{hex.EncodeToString(hash[:])}, func(r *engine.Row) (err error) {
 		n.Hash, err = unhex(r.Text())
 		n.Who, n.User, n.Scopes, n.BeganAt, n.SeenAt = r.Text(), r.Text(), scopeList(r.Text()), r.Time(), r.Time()
 		found = true
@@ -236,11 +237,11 @@ func (s Records) Session(ctx context.Context, hash [sha256.Size]byte) (n Session
 	return n, u, store.Wrap(err, "a session")
 }
 
-var sessionSeenSQL = store.SQL(`UPDATE console_sessions SET seen_at = ?2 WHERE hash = ?1 AND seen_at < ?2`)
+var sessionSeenSQL = engine.SQL(`UPDATE console_sessions SET seen_at = ?2 WHERE hash = ?1 AND seen_at < ?2`)
 
 // SessionSeen notes when a session was used last.
 func (s Records) SessionSeen(ctx context.Context, hash [sha256.Size]byte, at time.Time) error {
-	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error { return t.Put(sessionSeenSQL, hex.EncodeToString(hash[:]), store.Micro(at)) })
+	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error { return t.Put(sessionSeenSQL, hex.EncodeToString(hash[:]), engine.Micro(at)) })
 	return store.Wrap(err, "note the use of a session")
 }
 
@@ -253,20 +254,20 @@ func (s Records) EndSession(ctx context.Context, hash [sha256.Size]byte) error {
 // SessionCount counts the sessions of a user that last.
 func (s Records) SessionCount(ctx context.Context, user string, now time.Time) (n int, err error) {
 	all, err := store.List(ctx, s.Store, `SELECT count(*) FROM console_sessions WHERE who = ?1 AND user_name = ?1 AND seen_at > ?2 AND began_at > ?3`,
-		[]any{user, store.Micro(now.Add(-SessionIdle)), store.Micro(now.Add(-SessionLife))}, store.Number[int64])
+		[]any{user, engine.Micro(now.Add(-SessionIdle)), engine.Micro(now.Add(-SessionLife))}, engine.Number[int64])
 	if err != nil || len(all) == 0 {
 		return 0, store.Wrap(err, "sessions")
 	}
 	return int(all[0]), nil
 }
 
-var oldSessionsSQL = store.SQL(`DELETE FROM console_sessions WHERE began_at <= ?1 OR seen_at <= ?2`)
+var oldSessionsSQL = engine.SQL(`DELETE FROM console_sessions WHERE began_at <= ?1 OR seen_at <= ?2`)
 
 // DropOldSessions removes sessions and links that are over.
 func DropOldSessions(t *store.Tx, now time.Time) error {
-	err := t.Put(oldSessionsSQL, store.Micro(now.Add(-SessionLife)), store.Micro(now.Add(-SessionIdle)))
+	err := t.Put(oldSessionsSQL, engine.Micro(now.Add(-SessionLife)), engine.Micro(now.Add(-SessionIdle)))
 	if err == nil {
-		err = t.Put(oldLinksSQL, store.Micro(now))
+		err = t.Put(oldLinksSQL, engine.Micro(now))
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A Token lets a program use the API. The token itself is kept nowhere.
@@ -40,7 +41,7 @@ var tokenNames = store.KeyHash("names of API tokens")
 
 const accessColumns = `id, name, hash, scopes, created_at, created_by, expires_at, revoked_at, used_at, makers`
 
-func scanToken(r *store.Row) (Token, error) {
+func scanToken(r *engine.Row) (Token, error) {
 	t := Token{ID: r.Text(), Name: r.Text()}
 	var err error
 	if t.Hash, err = unhex(r.Text()); err != nil {
@@ -55,8 +56,8 @@ func scanToken(r *store.Row) (Token, error) {
 }
 
 var (
-	goodTokenSQL = store.SQL(`SELECT id FROM api_tokens WHERE name = ?1 AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?2)`)
-	addTokenSQL  = store.SQL(`INSERT INTO api_tokens (id, name, hash, scopes, created_at, created_by, expires_at, revoked_at, used_at, makers) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`)
+	goodTokenSQL = engine.SQL(`SELECT id FROM api_tokens WHERE name = ?1 AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?2)`)
+	addTokenSQL  = engine.SQL(`INSERT INTO api_tokens (id, name, hash, scopes, created_at, created_by, expires_at, revoked_at, used_at, makers) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`)
 )
 
 // AddToken keeps a new token. ErrTokenName where a good one has its name.
@@ -66,14 +67,14 @@ func (s Records) AddToken(ctx context.Context, n Token) error {
 			return err
 		}
 		taken := false
-		err := t.Query(goodTokenSQL, func(*store.Row) error { taken = true; return nil }, n.Name, store.Micro(n.CreatedAt))
+		err := t.Query(goodTokenSQL, func(*engine.Row) error { taken = true; return nil }, n.Name, engine.Micro(n.CreatedAt))
 		if err == nil && taken {
 			err = ErrTokenName
 		}
 		if err != nil {
 			return err
 		}
-		return t.Put(addTokenSQL, n.ID, n.Name, hex.EncodeToString(n.Hash[:]), strings.Join(n.Scopes, ","), store.Micro(n.CreatedAt), n.CreatedBy, store.Micro(n.ExpiresAt), int64(0), int64(0), namesText(n.Makers))
+		return t.Put(addTokenSQL, n.ID, n.Name, hex.EncodeToString(n.Hash[:]), strings.Join(n.Scopes, ","), engine.Micro(n.CreatedAt), n.CreatedBy, engine.Micro(n.ExpiresAt), int64(0), int64(0), namesText(n.Makers))
 	})
 	return store.Wrap(err, "add a token")
 }
@@ -90,12 +91,12 @@ func (s Records) Token(ctx context.Context, id string) (Token, error) {
 	return t, store.Wrap(err, "token %s", id)
 }
 
-var revokeTokenSQL = store.SQL(`UPDATE api_tokens SET revoked_at = ?1 WHERE id = ?2 AND revoked_at = 0`)
+var revokeTokenSQL = engine.SQL(`UPDATE api_tokens SET revoked_at = ?1 WHERE id = ?2 AND revoked_at = 0`)
 
 // RevokeToken ends a token for good; messaging.ErrNotFound for one that is not there or was revoked before.
 func (s Records) RevokeToken(ctx context.Context, id string, at time.Time) error {
 	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
-		n, err := t.Exec(revokeTokenSQL, store.Micro(at), id)
+		n, err := t.Exec(revokeTokenSQL, engine.Micro(at), id)
 		if err == nil && n == 0 {
 			err = messaging.ErrNotFound
 		}
@@ -104,10 +105,10 @@ func (s Records) RevokeToken(ctx context.Context, id string, at time.Time) error
 	return store.Wrap(err, "revoke token %s", id)
 }
 
-var tokenUsedSQL = store.SQL(`UPDATE api_tokens SET used_at = ?1 WHERE id = ?2 AND used_at < ?1`)
+var tokenUsedSQL = engine.SQL(`UPDATE api_tokens SET used_at = ?1 WHERE id = ?2 AND used_at < ?1`)
 
 // TokenUsed notes when a token was used last.
 func (s Records) TokenUsed(ctx context.Context, id string, at time.Time) error {
-	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error { return t.Put(tokenUsedSQL, store.Micro(at), id) })
+	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error { return t.Put(tokenUsedSQL, engine.Micro(at), id) })
 	return store.Wrap(err, "note the use of token %s", id)
 }

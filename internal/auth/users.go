@@ -11,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A User is somebody who signs in to the console.
@@ -49,7 +50,7 @@ const userColumns = `name, role, password, source, subject, setup, setup_until, 
 // unwritten is a hash that was never one of anything.
 var unwritten [sha256.Size]byte
 
-func scanUser(r *store.Row) (User, error) {
+func scanUser(r *engine.Row) (User, error) {
 	u := User{Name: r.Text(), Role: r.Text(), Password: r.Text(), Source: r.Text(), Subject: r.Text()}
 	setup := r.Text()
 	u.SetupUntil, u.CreatedAt, u.CreatedBy, u.DisabledAt, u.SignedInAt = r.Time(), r.Time(), r.Text(), r.Time(), r.Time()
@@ -71,7 +72,7 @@ func (u *User) row() []any {
 	if u.Setup != unwritten {
 		setup = hex.EncodeToString(u.Setup[:])
 	}
-	return []any{u.Name, u.Role, u.Password, u.Source, u.Subject, setup, store.Micro(u.SetupUntil), store.Micro(u.CreatedAt), u.CreatedBy, store.Micro(u.DisabledAt), store.Micro(u.SignedInAt), namesText(u.Makers), store.Micro(u.LetInAt)}
+	return []any{u.Name, u.Role, u.Password, u.Source, u.Subject, setup, engine.Micro(u.SetupUntil), engine.Micro(u.CreatedAt), u.CreatedBy, engine.Micro(u.DisabledAt), engine.Micro(u.SignedInAt), namesText(u.Makers), engine.Micro(u.LetInAt)}
 }
 
 // namesText and namesOf write and read a list of names in one column.
@@ -89,9 +90,9 @@ func namesOf(text string) (names []string, err error) {
 }
 
 // userIn reads one inside a change; messaging.ErrNotFound for none.
-func userIn(t *store.Tx, by *store.Statement, arg string) (u User, err error) {
+func userIn(t *store.Tx, by *engine.Statement, arg string) (u User, err error) {
 	found := false
-	err = t.Query(by, func(r *store.Row) (err error) {
+	err = t.Query(by, func(r *engine.Row) (err error) {
 		found = true
 		u, err = scanUser(r)
 		return err
@@ -103,8 +104,8 @@ func userIn(t *store.Tx, by *store.Statement, arg string) (u User, err error) {
 }
 
 var (
-	usersSQL   = store.SQL(`SELECT ` + userColumns + ` FROM users WHERE name <> ''`)
-	addUserSQL = store.SQL(`INSERT INTO users (` + userColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`)
+	usersSQL   = engine.SQL(`SELECT ` + userColumns + ` FROM users WHERE name <> ''`)
+	addUserSQL = engine.SQL(`INSERT INTO users (` + userColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`)
 )
 
 // AddUser keeps a new user, up to most of them. Errors: ErrUserName, ErrUsersFull.
@@ -115,7 +116,7 @@ func (s Records) AddUser(ctx context.Context, u User, most int) error {
 		}
 		all := 0
 		taken := false
-		err := t.Query(usersSQL, func(r *store.Row) error {
+		err := t.Query(usersSQL, func(r *engine.Row) error {
 			one, err := scanUser(r)
 			all++
 			taken = taken || one.Name == u.Name
@@ -160,10 +161,10 @@ type UserChange struct {
 }
 
 var (
-	userSQL          = store.SQL(`SELECT ` + userColumns + ` FROM users WHERE name = ?1 {{for update}}`)
-	setUserSQL       = store.SQL(`UPDATE users SET role = ?2, password = ?3, source = ?4, subject = ?5, setup = ?6, setup_until = ?7, created_at = ?8, created_by = ?9, disabled_at = ?10, signed_in_at = ?11, makers = ?12, let_in_at = ?13 WHERE name = ?1`)
-	dropUserSQL      = store.SQL(`DELETE FROM users WHERE name = ?1`)
-	endSessionsOfSQL = store.SQL(`DELETE FROM console_sessions WHERE who = ?1 AND user_name = ?1 AND hash <> ?2`)
+	userSQL          = engine.SQL(`SELECT ` + userColumns + ` FROM users WHERE name = ?1 {{for update}}`)
+	setUserSQL       = engine.SQL(`UPDATE users SET role = ?2, password = ?3, source = ?4, subject = ?5, setup = ?6, setup_until = ?7, created_at = ?8, created_by = ?9, disabled_at = ?10, signed_in_at = ?11, makers = ?12, let_in_at = ?13 WHERE name = ?1`)
+	dropUserSQL      = engine.SQL(`DELETE FROM users WHERE name = ?1`)
+	endSessionsOfSQL = engine.SQL(`DELETE FROM console_sessions WHERE who = ?1 AND user_name = ?1 AND hash <> ?2`)
 )
 
 // ChangeUser changes a user, and gives the one that is there now; of one that was removed, as it was. Errors: messaging.ErrNotFound, ErrLastAdmin, those of Do.
@@ -184,7 +185,7 @@ func (s Records) ChangeUser(ctx context.Context, name string, c UserChange) (u U
 		}
 		if err == nil && ruled && !c.AnyAdmin && (c.Remove || u.Role != c.Admin || !u.Able()) {
 			others := 0
-			err = t.Query(usersSQL, func(r *store.Row) error {
+			err = t.Query(usersSQL, func(r *engine.Row) error {
 				one, err := scanUser(r)
 				if one.Name != name && one.Role == c.Admin && one.Able() {
 					others++

@@ -9,6 +9,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -32,7 +33,7 @@ func inspect(ctx context.Context, path string) (c Copied, err error) {
 	if err := sqlite.LooksWhole(path); err != nil {
 		return c, err
 	}
-	db, err := store.OpenFile(path, "PRAGMA busy_timeout = 10000", "PRAGMA cache_size = -4096", "PRAGMA temp_store = MEMORY", "PRAGMA query_only = 1")
+	db, err := engine.OpenFile(path, "PRAGMA busy_timeout = 10000", "PRAGMA cache_size = -4096", "PRAGMA temp_store = MEMORY", "PRAGMA query_only = 1")
 	if err != nil {
 		return c, err
 	}
@@ -61,7 +62,7 @@ func inspect(ctx context.Context, path string) (c Copied, err error) {
 			return c, fmt.Errorf("no nudgewire data in the copy: %w", err)
 		}
 	}
-	c.Newest = store.Moment(newest)
+	c.Newest = engine.Moment(newest)
 	last := db.QueryRowContext(ctx, `SELECT coalesce(max(id), 0), coalesce((SELECT hash FROM audit ORDER BY id DESC LIMIT 1), '') FROM audit`)
 	if err := last.Scan(&c.AuditEntry, &c.AuditHash); err != nil {
 		return c, fmt.Errorf("the audit of the copy: %w", err)

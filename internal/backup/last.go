@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/disk"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A Last is what is known of the last backup of data, in a file beside it: it is not of the data itself, and data that was restored
@@ -27,7 +27,7 @@ type Last struct {
 	Mark string `json:"mark,omitempty"`
 }
 
-func lastFile(dsn string) string { return store.Path(dsn) + ".backup" }
+func lastFile(dsn string) string { return engine.Path(dsn) + ".backup" }
 
 // ReadLast is the last backup of the data behind dsn; zero where none is known.
 func ReadLast(dsn string) (l Last, err error) {

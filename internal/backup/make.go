@@ -13,6 +13,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // Options of a backup.
@@ -83,7 +84,7 @@ func Make(ctx context.Context, path string, o Options) (r Report, err error) {
 // ownFile reports whether path is where the data behind dsn keeps a file of its own, be it there now or not, by whichever name the folder is
 // called. A backup there would take the place of the data that it is of, or be part of the next one.
 func ownFile(dsn, path string) bool {
-	data := store.Path(dsn)
+	data := engine.Path(dsn)
 	same := func(a, b string) bool {
 		x, err := os.Stat(a)
 		y, bad := os.Stat(b)
@@ -150,7 +151,7 @@ func (o *Options) copyDatabase(ctx context.Context, to string) error {
 		return store.CopyTo(ctx, o.DSN, to)
 	}
 	all := int64(0)
-	if info, err := os.Stat(store.Path(o.DSN)); err == nil {
+	if info, err := os.Stat(engine.Path(o.DSN)); err == nil {
 		all = info.Size()
 	}
 	done := make(chan error, 1)
@@ -190,7 +191,7 @@ type source struct{ name, path string }
 
 // list is what goes into the archive, and about how many bytes that is. A file that comes or goes from now on belongs to a later backup.
 func (o *Options) list(copied string) (list []source, all int64) {
-	data := store.Path(o.DSN)
+	data := engine.Path(o.DSN)
 	list = append(list, source{entryDatabase, copied}, source{entryKey, data + ".forgotten-key"})
 	list = append(list, below(entryRequests, filepath.Join(filepath.Dir(data), entryRequests))...)
 	for _, one := range list {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // RestoreOptions of a restoration.
@@ -52,7 +53,7 @@ func Restore(ctx context.Context, path string, o RestoreOptions) (r Restored, er
 	if o.step == nil {
 		o.step = func(string) error { return nil }
 	}
-	data := store.Path(o.DSN)
+	data := engine.Path(o.DSN)
 	folder := filepath.Dir(data)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return r, fmt.Errorf("storage folder: %w", err)
@@ -151,7 +152,7 @@ type Aside struct {
 
 // Asides are what restorations moved aside and nobody has removed since, the oldest first.
 func Asides(dsn string) (all []Aside, err error) {
-	data := store.Path(dsn)
+	data := engine.Path(dsn)
 	there, err := os.ReadDir(filepath.Dir(data))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -14,7 +14,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -132,7 +132,7 @@ const (
 
 // stem is what the names of planned backups of this data begin with.
 func (k *Keeper) stem() (string, error) {
-	name := filepath.Base(store.Path(k.DSN))
+	name := filepath.Base(engine.Path(k.DSN))
 	mark, err := markOf(k.DSN)
 	return strings.TrimSuffix(name, filepath.Ext(name)) + "-" + mark + "-", err
 }

@@ -8,27 +8,28 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // mostKinds is how many kinds of a connector are watched.
 const mostKinds = 100
 
 var (
-	hourSQL    = store.SQL(`SELECT events, fields FROM drift_hours WHERE connector = ?1 AND kind = ?2 AND hour = ?3`)
-	putHourSQL = store.SQL(`INSERT INTO drift_hours (connector, kind, hour, events, fields) VALUES (?1, ?2, ?3, ?4, ?5)
+	hourSQL    = engine.SQL(`SELECT events, fields FROM drift_hours WHERE connector = ?1 AND kind = ?2 AND hour = ?3`)
+	putHourSQL = engine.SQL(`INSERT INTO drift_hours (connector, kind, hour, events, fields) VALUES (?1, ?2, ?3, ?4, ?5)
 		ON CONFLICT (connector, kind, hour) DO UPDATE SET events = excluded.events, fields = excluded.fields`)
-	kindSQL    = store.SQL(`SELECT at FROM drift_kinds WHERE connector = ?1 AND kind = ?2`)
-	kindsSQL   = store.SQL(`SELECT count(*) FROM drift_kinds WHERE connector = ?1`)
-	putKindSQL = store.SQL(`INSERT INTO drift_kinds (connector, kind, events, found, at) VALUES (?1, ?2, ?3, ?4, ?5)
+	kindSQL    = engine.SQL(`SELECT at FROM drift_kinds WHERE connector = ?1 AND kind = ?2`)
+	kindsSQL   = engine.SQL(`SELECT count(*) FROM drift_kinds WHERE connector = ?1`)
+	putKindSQL = engine.SQL(`INSERT INTO drift_kinds (connector, kind, events, found, at) VALUES (?1, ?2, ?3, ?4, ?5)
 		ON CONFLICT (connector, kind) DO UPDATE SET events = excluded.events, found = excluded.found, at = excluded.at`)
-	acceptHoursSQL = store.SQL(`DELETE FROM drift_hours WHERE connector = ?1 AND (?2 = '' OR kind = ?2)`)
-	acceptKindsSQL = store.SQL(`DELETE FROM drift_kinds WHERE connector = ?1 AND (?2 = '' OR kind = ?2)`)
+	acceptHoursSQL = engine.SQL(`DELETE FROM drift_hours WHERE connector = ?1 AND (?2 = '' OR kind = ?2)`)
+	acceptKindsSQL = engine.SQL(`DELETE FROM drift_kinds WHERE connector = ?1 AND (?2 = '' OR kind = ?2)`)
 	// After a long pause it goes a day in each run.
-	oldHoursSQL = store.SQL(`DELETE FROM drift_hours WHERE hour < ?1 AND hour < (SELECT min(hour) FROM drift_hours) + 24`)
-	oldKindsSQL = store.SQL(`DELETE FROM drift_kinds WHERE at < ?1`)
+	oldHoursSQL = engine.SQL(`DELETE FROM drift_hours WHERE hour < ?1 AND hour < (SELECT min(hour) FROM drift_hours) + 24`)
+	oldKindsSQL = engine.SQL(`DELETE FROM drift_kinds WHERE at < ?1`)
 )
 
-func scanCounts(r *store.Row) (Counts, error) {
+func scanCounts(r *engine.Row) (Counts, error) {
 	events := r.Int()
 	text, _, err := store.UnpackContent(r.Blob())
 	if err := errors.Join(r.Err, err); err != nil {
@@ -40,7 +41,7 @@ func scanCounts(r *store.Row) (Counts, error) {
 // countsOf are the counts of a kind from an hour up to another, without that.
 func (s Records) countsOf(ctx context.Context, k eventKind, from, to int64) (all Counts, err error) {
 	err = s.Rows(ctx, `SELECT events, fields FROM drift_hours WHERE connector = ?1 AND kind = ?2 AND hour >= ?3 AND hour < ?4 ORDER BY hour`,
-		[]any{k.connector, k.kind, from, to}, func(r *store.Row) error {
+		[]any{k.connector, k.kind, from, to}, func(r *engine.Row) error {
 			one, err := scanCounts(r)
 			all = all.Then(one)
 			return err
@@ -50,7 +51,7 @@ func (s Records) countsOf(ctx context.Context, k eventKind, from, to int64) (all
 
 // hourCounts are those of an hour so far.
 func hourCounts(t *store.Tx, k eventKind, hour int64) (c Counts, err error) {
-	err = t.Query(hourSQL, func(r *store.Row) (err error) {
+	err = t.Query(hourSQL, func(r *engine.Row) (err error) {
 		c, err = scanCounts(r)
 		return err
 	}, k.connector, k.kind, hour)
@@ -67,13 +68,13 @@ func putHour(t *store.Tx, k eventKind, hour int64, c *Counts) error {
 
 // knows reports whether anything was counted of a kind since a person took it as it was.
 func knows(t *store.Tx, k eventKind) (known bool, err error) {
-	err = t.Query(kindSQL, func(*store.Row) error { known = true; return nil }, k.connector, k.kind)
+	err = t.Query(kindSQL, func(*engine.Row) error { known = true; return nil }, k.connector, k.kind)
 	return known, err
 }
 
 // isFull reports whether a connector has as many kinds as are watched.
 func isFull(t *store.Tx, connector string) (full bool, err error) {
-	err = t.Query(kindsSQL, func(r *store.Row) error { full = r.Int() >= mostKinds; return r.Err }, connector)
+	err = t.Query(kindsSQL, func(r *engine.Row) error { full = r.Int() >= mostKinds; return r.Err }, connector)
 	return full, err
 }
 
@@ -105,7 +106,7 @@ type kindFound struct {
 
 // found lists what was found, of each kind that is watched.
 func (s Records) found(ctx context.Context) ([]kindFound, error) {
-	all, err := store.List(ctx, s.Store, `SELECT connector, kind, events, at, found FROM drift_kinds ORDER BY connector, kind`, nil, func(r *store.Row) (kindFound, error) {
+	all, err := store.List(ctx, s.Store, `SELECT connector, kind, events, at, found FROM drift_kinds ORDER BY connector, kind`, nil, func(r *engine.Row) (kindFound, error) {
 		k := kindFound{eventKind: eventKind{r.Text(), r.Text()}, events: r.Int(), at: r.Time()}
 		text := r.Text()
 		if r.Err != nil {
@@ -123,7 +124,7 @@ func (s Records) found(ctx context.Context) ([]kindFound, error) {
 func (s Records) drop(ctx context.Context, connector, kind string) error {
 	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
 		_, err := s.LockKnown(t, "") // the reader holds it while it counts
-		for _, one := range []*store.Statement{acceptHoursSQL, acceptKindsSQL} {
+		for _, one := range []*engine.Statement{acceptHoursSQL, acceptKindsSQL} {
 			if err == nil {
 				err = t.Put(one, connector, kind)
 			}
@@ -138,5 +139,5 @@ func DropOld(t *store.Tx, now time.Time) error {
 	if err := t.Put(oldHoursSQL, hourOf(now.Add(-Kept))); err != nil {
 		return store.Wrap(err, "old counts of fields")
 	}
-	return store.Wrap(t.Put(oldKindsSQL, store.Micro(now.Add(-Kept))), "old counts of fields")
+	return store.Wrap(t.Put(oldKindsSQL, engine.Micro(now.Add(-Kept))), "old counts of fields")
 }

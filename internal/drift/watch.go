@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // An eventKind is a kind of the events of a connector.
@@ -177,5 +178,5 @@ func (w *Watch) noteKind(t *store.Tx, k eventKind, looks []look, before past) er
 		}
 		looks = looks[n:]
 	}
-	return putKind(t, k, before.Counts.Then(last), store.Micro(newest))
+	return putKind(t, k, before.Counts.Then(last), engine.Micro(newest))
 }

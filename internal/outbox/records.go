@@ -10,6 +10,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // Records are the changes that wait for receivers, as a store has them. It writes them in the commit that makes them
@@ -17,11 +18,11 @@ import (
 type Records struct{ *store.Store }
 
 var (
-	dueOutgoingSQL = store.SQL(`SELECT id, subject, kind, body, at, since, attempts, due_at FROM webhooks_out
+	dueOutgoingSQL = engine.SQL(`SELECT id, subject, kind, body, at, since, attempts, due_at FROM webhooks_out
 		WHERE receiver = ?1 AND state = 'waiting' AND due_at <= ?2 ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`)
-	outgoingBeforeSQL = store.SQL(`SELECT due_at FROM webhooks_out WHERE subject = ?1 AND subject <> 0 AND id < ?2 AND receiver = ?3 AND state = 'waiting' ORDER BY id DESC LIMIT 1`)
-	holdOutgoingSQL   = store.SQL(`UPDATE webhooks_out SET due_at = ?2 WHERE id = ?1 AND state{{checked}} = 'waiting' AND lease_ends = 0`)
-	claimOutgoingSQL  = store.SQL(`UPDATE webhooks_out SET attempts = ?2, due_at = ?3, lease_ends = ?3 WHERE id = ?1 AND state{{checked}} = 'waiting'`)
+	outgoingBeforeSQL = engine.SQL(`SELECT due_at FROM webhooks_out WHERE subject = ?1 AND subject <> 0 AND id < ?2 AND receiver = ?3 AND state = 'waiting' ORDER BY id DESC LIMIT 1`)
+	holdOutgoingSQL   = engine.SQL(`UPDATE webhooks_out SET due_at = ?2 WHERE id = ?1 AND state{{checked}} = 'waiting' AND lease_ends = 0`)
+	claimOutgoingSQL  = engine.SQL(`UPDATE webhooks_out SET attempts = ?2, due_at = ?3, lease_ends = ?3 WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 )
 
 // ClaimOutgoing takes up to n changes that are due for a receiver, the longest due first; they are due again after the lease unless
@@ -37,30 +38,30 @@ func (s Records) ClaimOutgoing(ctx context.Context, receiver string, now time.Ti
 	var got []messaging.Outgoing
 	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
 		got = got[:0]
-		until := store.Micro(now.Add(lease))
+		until := engine.Micro(now.Add(lease))
 		for range looks {
 			type found struct {
 				messaging.Outgoing
 				subject int64
 			}
 			var due []found
-			err := t.Query(dueOutgoingSQL, func(r *store.Row) error {
+			err := t.Query(dueOutgoingSQL, func(r *engine.Row) error {
 				o := found{Outgoing: messaging.Outgoing{ID: r.Int(), Receiver: receiver}, subject: r.Int()}
 				o.Kind = r.Text()
 				body := r.Text()
 				o.At, o.Since, o.Attempt = r.Time(), r.Time(), int(r.Int())+1
 				due = append(due, o)
 				return json.Unmarshal([]byte(body), &due[len(due)-1].Change)
-			}, receiver, store.Micro(now), int64(n-len(got)))
+			}, receiver, engine.Micro(now), int64(n-len(got)))
 			if err != nil {
 				return err
 			}
 			for i := range due {
 				o := &due[i]
 				before := int64(0)
-				err := t.Query(outgoingBeforeSQL, func(r *store.Row) error { before = r.Int(); return nil }, o.subject, o.ID, receiver)
+				err := t.Query(outgoingBeforeSQL, func(r *engine.Row) error { before = r.Int(); return nil }, o.subject, o.ID, receiver)
 				if err == nil && before != 0 {
-					err = t.Put(holdOutgoingSQL, o.ID, max(before, store.Micro(now)+1))
+					err = t.Put(holdOutgoingSQL, o.ID, max(before, engine.Micro(now)+1))
 				} else if err == nil {
 					err = t.Put(claimOutgoingSQL, o.ID, int64(o.Attempt), until)
 					got = append(got, o.Outgoing)
@@ -79,17 +80,17 @@ func (s Records) ClaimOutgoing(ctx context.Context, receiver string, now time.Ti
 }
 
 var (
-	retryOutgoingSQL = store.SQL(`UPDATE webhooks_out SET due_at = ?3, lease_ends = 0, reason = ?4
+	retryOutgoingSQL = engine.SQL(`UPDATE webhooks_out SET due_at = ?3, lease_ends = 0, reason = ?4
 		WHERE id = ?1 AND attempts = ?2 AND state = 'waiting' AND lease_ends > 0`)
-	endOutgoingSQL = store.SQL(`UPDATE webhooks_out SET state = ?3, lease_ends = 0, ended_at = ?4, reason = ?5
+	endOutgoingSQL = engine.SQL(`UPDATE webhooks_out SET state = ?3, lease_ends = 0, ended_at = ?4, reason = ?5
 		WHERE id = ?1 AND attempts = ?2 AND state = 'waiting' AND lease_ends > 0`)
-	outgoingSQL     = store.SQL(`SELECT receiver, subject FROM webhooks_out WHERE id = ?1`)
-	nextOutgoingSQL = store.SQL(`UPDATE webhooks_out SET due_at = ?3 WHERE lease_ends = 0 AND due_at > ?3
+	outgoingSQL     = engine.SQL(`SELECT receiver, subject FROM webhooks_out WHERE id = ?1`)
+	nextOutgoingSQL = engine.SQL(`UPDATE webhooks_out SET due_at = ?3 WHERE lease_ends = 0 AND due_at > ?3
 		AND id = (SELECT min(id) FROM webhooks_out WHERE subject = ?1 AND subject <> 0 AND receiver = ?2 AND state = 'waiting') AND attempts = 0`)
-	receiverWellSQL = store.SQL(`INSERT INTO webhook_receivers (receiver, delivered_at, failed_at, failing_since, last_error) VALUES (?1, ?2, 0, 0, '')
+	receiverWellSQL = engine.SQL(`INSERT INTO webhook_receivers (receiver, delivered_at, failed_at, failing_since, last_error) VALUES (?1, ?2, 0, 0, '')
 		ON CONFLICT (receiver) DO UPDATE SET delivered_at = excluded.delivered_at, failing_since = 0
 		WHERE webhook_receivers.failing_since > 0 OR webhook_receivers.delivered_at < excluded.delivered_at - 1000000`)
-	receiverFailsSQL = store.SQL(`INSERT INTO webhook_receivers (receiver, delivered_at, failed_at, failing_since, last_error) VALUES (?1, 0, ?2, ?2, ?3)
+	receiverFailsSQL = engine.SQL(`INSERT INTO webhook_receivers (receiver, delivered_at, failed_at, failing_since, last_error) VALUES (?1, 0, ?2, ?2, ?3)
 		ON CONFLICT (receiver) DO UPDATE SET failed_at = excluded.failed_at, last_error = excluded.last_error,
 			failing_since = CASE WHEN webhook_receivers.failing_since = 0 THEN excluded.failing_since ELSE webhook_receivers.failing_since END`)
 )
@@ -99,15 +100,15 @@ func (s Records) FinishOutgoing(ctx context.Context, e messaging.OutgoingEnd) er
 	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
 		var receiver string
 		var subject int64
-		if err := t.Query(outgoingSQL, func(r *store.Row) error { receiver, subject = r.Text(), r.Int(); return nil }, e.ID); err != nil {
+		if err := t.Query(outgoingSQL, func(r *engine.Row) error { receiver, subject = r.Text(), r.Int(); return nil }, e.ID); err != nil {
 			return err
 		}
-		at, why := store.Micro(e.At), store.CutReason(e.Error)
+		at, why := engine.Micro(e.At), store.CutReason(e.Error)
 		var n int64
 		var err error
 		if e.State == messaging.OutgoingWaiting {
-			if n, err = t.Exec(retryOutgoingSQL, e.ID, int64(e.Attempt), store.Micro(e.RetryAt), why); n > 0 {
-				t.WakeReceiver(receiver, store.Micro(e.RetryAt))
+			if n, err = t.Exec(retryOutgoingSQL, e.ID, int64(e.Attempt), engine.Micro(e.RetryAt), why); n > 0 {
+				t.WakeReceiver(receiver, engine.Micro(e.RetryAt))
 			}
 		} else {
 			n, err = t.Exec(endOutgoingSQL, e.ID, int64(e.Attempt), string(e.State), at, why)
@@ -159,7 +160,7 @@ type ReceiverState struct {
 
 // ReceiverStates are those of the receivers of these names, and of all others that something waits for, by name.
 func (s Records) ReceiverStates(ctx context.Context) (out []ReceiverState, err error) {
-	out, err = store.List(ctx, s.Store, `SELECT receiver, delivered_at, failed_at, failing_since, last_error FROM webhook_receivers ORDER BY receiver`, nil, func(r *store.Row) (ReceiverState, error) {
+	out, err = store.List(ctx, s.Store, `SELECT receiver, delivered_at, failed_at, failing_since, last_error FROM webhook_receivers ORDER BY receiver`, nil, func(r *engine.Row) (ReceiverState, error) {
 		return ReceiverState{Receiver: r.Text(), DeliveredAt: r.Time(), FailedAt: r.Time(), FailingSince: r.Time(), LastError: r.Text()}, r.Err
 	})
 	if err != nil {
@@ -172,7 +173,7 @@ func (s Records) ReceiverStates(ctx context.Context) (out []ReceiverState, err e
 	}
 	for last := ""; err == nil; {
 		var next []string
-		next, err = store.List(ctx, s.Store, `SELECT receiver FROM webhooks_out WHERE state = 'waiting' AND receiver > ?1 ORDER BY receiver LIMIT 1`, []any{last}, store.Text)
+		next, err = store.List(ctx, s.Store, `SELECT receiver FROM webhooks_out WHERE state = 'waiting' AND receiver > ?1 ORDER BY receiver LIMIT 1`, []any{last}, engine.Text)
 		if len(next) == 0 {
 			break
 		}
@@ -186,7 +187,7 @@ func (s Records) ReceiverStates(ctx context.Context) (out []ReceiverState, err e
 			if err == nil {
 				// The state stands in the text: an index for one state serves no placeholder.
 				err = s.Rows(ctx, fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 AS n FROM webhooks_out WHERE receiver = ?1 AND state = '%s' LIMIT %d) AS counted`, state, MostCounted+1),
-					[]any{one.Receiver}, func(r *store.Row) error { *n = r.Int(); return r.Err })
+					[]any{one.Receiver}, func(r *engine.Row) error { *n = r.Int(); return r.Err })
 			}
 		}
 		if err == nil && one.Waiting > 0 {
@@ -208,13 +209,13 @@ type Replay struct {
 	DryRun   bool                // only count
 }
 
-var replayOutgoingSQL = store.SQL(`UPDATE webhooks_out SET state = 'waiting', attempts = 0, due_at = ?2, lease_ends = 0, since = ?2, ended_at = 0, reason = ''
+var replayOutgoingSQL = engine.SQL(`UPDATE webhooks_out SET state = 'waiting', attempts = 0, due_at = ?2, lease_ends = 0, since = ?2, ended_at = 0, reason = ''
 		WHERE id = ?1 AND state <> 'waiting'`)
 
 // Replay has changes sent again, in their order, and says how many.
 func (s Records) Replay(ctx context.Context, q Replay) (n int64, err error) {
 	where := []string{"id > ?1", "receiver = ?2", "state <> 'waiting'", "at >= ?3"}
-	args := []any{int64(0), q.Receiver, store.Micro(q.Since)}
+	args := []any{int64(0), q.Receiver, engine.Micro(q.Since)}
 	if q.Message != 0 {
 		args = append(args, int64(q.Message))
 		where = append(where, fmt.Sprintf("subject = ?%d", len(args)))
@@ -223,7 +224,7 @@ func (s Records) Replay(ctx context.Context, q Replay) (n int64, err error) {
 		where = append(where, "state = 'given_up'")
 	}
 	for {
-		ids, err := store.List(ctx, s.Store, fmt.Sprintf(`SELECT id FROM webhooks_out WHERE %s ORDER BY id LIMIT %d`, strings.Join(where, " AND "), perReplay), args, store.Number[int64])
+		ids, err := store.List(ctx, s.Store, fmt.Sprintf(`SELECT id FROM webhooks_out WHERE %s ORDER BY id LIMIT %d`, strings.Join(where, " AND "), perReplay), args, engine.Number[int64])
 		if err != nil || len(ids) == 0 {
 			return n, store.Wrap(err, "replay webhooks out")
 		}

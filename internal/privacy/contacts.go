@@ -4,16 +4,17 @@ import (
 	"context"
 
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // What is known of contacts leaves with their order to be forgotten, and with their age.
 
 var (
-	unlearnSQL = store.SQL(`DELETE FROM contacts WHERE phone = ?1 AND (?2 = '' OR connector = ?2)`)
+	unlearnSQL = engine.SQL(`DELETE FROM contacts WHERE phone = ?1 AND (?2 = '' OR connector = ?2)`)
 	// One that still waits for its look-up is read after that. Its fields were counted already.
-	readAgainSQL = store.SQL(`INSERT INTO unread_events (event_id, again) SELECT id, 1 FROM events WHERE id = ?1 AND phone = ?2 AND (?3 = '' OR connector = ?3)
+	readAgainSQL = engine.SQL(`INSERT INTO unread_events (event_id, again) SELECT id, 1 FROM events WHERE id = ?1 AND phone = ?2 AND (?3 = '' OR connector = ?3)
 		AND NOT EXISTS (SELECT 1 FROM lookups WHERE lookups.event_id = events.id) ON CONFLICT DO NOTHING`)
-	unlearnOldSQL = store.SQL(`DELETE FROM contacts WHERE phone = ?1 AND connector = ?2 AND last_at < ?3`)
+	unlearnOldSQL = engine.SQL(`DELETE FROM contacts WHERE phone = ?1 AND connector = ?2 AND last_at < ?3`)
 )
 
 // known forgets what events said of contacts, after the events themselves.
@@ -26,7 +27,7 @@ func (e *eraser) known(ctx context.Context) error {
 	for connector, upTo := range e.connectors {
 		for n, last := perErase, ""; n == perErase; {
 			all, err := store.List(ctx, e.Store, `SELECT phone FROM contacts WHERE phone > ?1 AND connector = ?2 AND first_at <= ?3 ORDER BY phone LIMIT ?4`,
-				[]any{last, connector, upTo, int64(perErase)}, store.Text)
+				[]any{last, connector, upTo, int64(perErase)}, engine.Text)
 			if err != nil {
 				return err
 			}
@@ -60,13 +61,13 @@ func (e *eraser) unlearn(ctx context.Context, phone, connector string) error {
 
 // known removes what is known of contacts of whom nothing came for as long as phones are kept.
 func (e *retainer) known(ctx context.Context) error {
-	before := store.Micro(e.before(e.keep.Phones))
+	before := engine.Micro(e.before(e.keep.Phones))
 	last := [2]string{}
 	for n := perRetention; n == perRetention && before > 0; {
 		n = 0
 		var due [][2]string
 		err := e.Rows(ctx, `SELECT phone, connector, last_at FROM contacts WHERE (phone, connector) > (?1, ?2) ORDER BY phone, connector LIMIT ?3`,
-			[]any{last[0], last[1], int64(perRetention)}, func(r *store.Row) error {
+			[]any{last[0], last[1], int64(perRetention)}, func(r *engine.Row) error {
 				n++
 				if last = [2]string{r.Text(), r.Text()}; r.Int() < before {
 					due = append(due, last)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // answeredRequests is the counter of the newest event that asked for a contact's data and got it.
@@ -16,16 +17,16 @@ const dataRequestsSQL = `SELECT id FROM events WHERE id > ?1 AND id <= ?2 AND ki
 // is. After 0 it is those that nobody was given anything for.
 func (s Records) DataRequests(ctx context.Context, after messaging.EventID) (ids []messaging.EventID, newest messaging.EventID, err error) {
 	if after == 0 {
-		err = s.Rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{answeredRequests}, func(r *store.Row) error {
+		err = s.Rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{answeredRequests}, func(r *engine.Row) error {
 			after = messaging.EventID(r.Int())
 			return nil
 		})
 	}
 	if err == nil {
-		err = s.Rows(ctx, `SELECT coalesce(max(id), 0) FROM events`, nil, func(r *store.Row) error { newest = messaging.EventID(r.Int()); return nil })
+		err = s.Rows(ctx, `SELECT coalesce(max(id), 0) FROM events`, nil, func(r *engine.Row) error { newest = messaging.EventID(r.Int()); return nil })
 	}
 	if err == nil && newest > after {
-		ids, err = store.List(ctx, s.Store, dataRequestsSQL, []any{int64(after), int64(newest)}, store.Number[messaging.EventID])
+		ids, err = store.List(ctx, s.Store, dataRequestsSQL, []any{int64(after), int64(newest)}, engine.Number[messaging.EventID])
 	}
 	return ids, newest, store.Wrap(err, "look for requests of data")
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // An Erasure is an order to forget a contact, or all that came by a connector, that is not carried out yet.
@@ -20,13 +21,13 @@ type Erasure struct {
 
 // Erasures lists what is ordered to be forgotten and is not yet, the oldest order first.
 func (s Records) Erasures(ctx context.Context) ([]Erasure, error) {
-	out, err := store.List(ctx, s.Store, `SELECT phone, connector, source, at, waits, recorded FROM forgetting ORDER BY at, phone, connector`, nil, func(r *store.Row) (Erasure, error) {
+	out, err := store.List(ctx, s.Store, `SELECT phone, connector, source, at, waits, recorded FROM forgetting ORDER BY at, phone, connector`, nil, func(r *engine.Row) (Erasure, error) {
 		return Erasure{r.Phone(), r.Text(), r.Text(), r.Time(), r.Text(), r.Int() == 1}, r.Err
 	})
 	return out, store.Wrap(err, "list what is to be forgotten")
 }
 
-var forgetMoreSQL = store.SQL(`UPDATE forgetting SET waits = ?3 WHERE phone = ?1 AND connector = ?2`)
+var forgetMoreSQL = engine.SQL(`UPDATE forgetting SET waits = ?3 WHERE phone = ?1 AND connector = ?2`)
 
 // ErasureWaits notes what orders wait for.
 func (s Records) ErasureWaits(ctx context.Context, all []Erasure, why string) error {
@@ -41,7 +42,7 @@ func (s Records) ErasureWaits(ctx context.Context, all []Erasure, why string) er
 	return store.Wrap(err, "note what forgetting waits for")
 }
 
-var erasedSQL = store.SQL(`DELETE FROM forgetting WHERE phone = ?1 AND connector = ?2 AND at = ?3`)
+var erasedSQL = engine.SQL(`DELETE FROM forgetting WHERE phone = ?1 AND connector = ?2 AND at = ?3`)
 
 // Erased notes that orders are carried out but for what Wipe does. One that was given anew meanwhile stays.
 func (s Records) Erased(ctx context.Context, all []Erasure) error {
@@ -50,7 +51,7 @@ func (s Records) Erased(ctx context.Context, all []Erasure) error {
 			return err
 		}
 		for _, e := range all {
-			if err := t.Put(erasedSQL, string(e.Phone), e.Connector, store.Micro(e.At)); err != nil {
+			if err := t.Put(erasedSQL, string(e.Phone), e.Connector, engine.Micro(e.At)); err != nil {
 				return err
 			}
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 const forgottenPhone, otherPhone = "447700900123", "447700900999"
@@ -137,12 +138,12 @@ func (e *erasing) erase() (waits string) {
 func (e *erasing) holds(phone string) (found []string) {
 	e.Helper()
 	national := regexp.MustCompile(strings.Join(strings.Split(phone[2:], ""), `[ ()/.-]*`))
-	tables, err := store.List(e.Context(), e.Store, `SELECT name FROM sqlite_master WHERE type = 'table'`, nil, store.Text)
+	tables, err := store.List(e.Context(), e.Store, `SELECT name FROM sqlite_master WHERE type = 'table'`, nil, engine.Text)
 	e.must(err)
 	for _, table := range tables {
-		columns, err := store.List(e.Context(), e.Store, `SELECT name FROM pragma_table_info('`+table+`')`, nil, store.Text)
+		columns, err := store.List(e.Context(), e.Store, `SELECT name FROM pragma_table_info('`+table+`')`, nil, engine.Text)
 		e.must(err)
-		e.must(e.Rows(e.Context(), `SELECT "`+strings.Join(columns, `", "`)+`" FROM "`+table+`"`, nil, func(r *store.Row) error {
+		e.must(e.Rows(e.Context(), `SELECT "`+strings.Join(columns, `", "`)+`" FROM "`+table+`"`, nil, func(r *engine.Row) error {
 			for _, column := range columns {
 				text := fmt.Sprintf("%s", r.Value())
 				if table == "events" && column == "content" {
@@ -288,7 +289,7 @@ func TestForgettingKnowsEveryText(t *testing.T) {
 	}
 	e := openErasing(t)
 	e.must(e.Rows(t.Context(), `SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c
-		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name NOT LIKE 'goose_%' AND c.type IN ('TEXT', 'BLOB')`, nil, func(r *store.Row) error {
+		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name NOT LIKE 'goose_%' AND c.type IN ('TEXT', 'BLOB')`, nil, func(r *engine.Row) error {
 		if column := r.Text() + "." + r.Text(); !known[column] {
 			t.Errorf("%s: may a phone stand in it? Add it to erasedTexts, or to this test", column)
 		}
@@ -502,7 +503,7 @@ func TestALostKeyIsToldBeforeAnythingIsSent(t *testing.T) {
 	e.reopen()
 }
 
-var firstToldSQL = store.SQL(`UPDATE webhooks_out SET state = 'delivered', ended_at = ?1 WHERE id = (SELECT min(id) FROM webhooks_out)`)
+var firstToldSQL = engine.SQL(`UPDATE webhooks_out SET state = 'delivered', ended_at = ?1 WHERE id = (SELECT min(id) FROM webhooks_out)`)
 
 func TestForgettingRemovesWebhooksOut(t *testing.T) {
 	e := openErasing(t)
@@ -522,7 +523,7 @@ func TestForgettingRemovesWebhooksOut(t *testing.T) {
 	if found := e.holds(forgottenPhone); len(found) > 0 {
 		t.Errorf("the phone stands in %v", found)
 	}
-	left, err := store.List(t.Context(), e.Store, `SELECT phone FROM webhooks_out WHERE receiver = 'crm'`, nil, store.Text)
+	left, err := store.List(t.Context(), e.Store, `SELECT phone FROM webhooks_out WHERE receiver = 'crm'`, nil, engine.Text)
 	e.must(err)
 	if len(left) != 3 {
 		t.Errorf("left of the other contact: %v", left)

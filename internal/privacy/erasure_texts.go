@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // Texts in which a phone may stand although their row is about something else: the service's words, a reason, a key that a
@@ -86,9 +87,9 @@ func (x *erasedText) sql() string {
 }
 
 // eraseTextSQL are the changes of erasedTexts, in their order.
-var eraseTextSQL = func() (all []*store.Statement) {
+var eraseTextSQL = func() (all []*engine.Statement) {
 	for i := range erasedTexts {
-		all = append(all, store.SQL(erasedTexts[i].sql()))
+		all = append(all, engine.SQL(erasedTexts[i].sql()))
 	}
 	return all
 }()
@@ -110,7 +111,7 @@ func (e *eraser) texts(ctx context.Context) error {
 
 // A textChange is one text to be changed in one row.
 type textChange struct {
-	by   *store.Statement
+	by   *engine.Statement
 	args []any
 }
 
@@ -124,13 +125,13 @@ func (e *eraser) textsOf(ctx context.Context, from, to int) error {
 	columns := strings.Join(names, ", ")
 	var last []any // the keys of the row that was read last
 	for {
-		var q store.Select
+		var q engine.Select
 		if last != nil {
 			after(&q, x.keys, last)
 		}
 		var due []textChange
 		n := 0
-		err := e.Rows(ctx, q.SQL(columns, x.table, order, perErase), q.Args, func(r *store.Row) error {
+		err := e.Rows(ctx, q.SQL(columns, x.table, order, perErase), q.Args, func(r *engine.Row) error {
 			n++
 			last = nil
 			for range x.keys {
@@ -159,7 +160,7 @@ func (e *eraser) textsOf(ctx context.Context, from, to int) error {
 }
 
 // after adds the condition that a row comes behind those keys.
-func after(q *store.Select, keys []string, last []any) {
+func after(q *engine.Select, keys []string, last []any) {
 	marks := strings.TrimSuffix(strings.Repeat("?, ", len(keys)), ", ")
 	q.And("("+strings.Join(keys, ", ")+") > ("+marks+")", last...)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // ViaWebhook is how the audit knows who asked: the sender's own webhook.
@@ -16,7 +17,7 @@ const ViaWebhook = "webhook"
 // Reach is how many contacts and events came by a connector up to a time. It reads all events.
 func (s Records) Reach(ctx context.Context, connector string, upTo time.Time) (contacts, events int64, err error) {
 	err = s.Rows(ctx, `SELECT count(DISTINCT CASE WHEN phone <> '' THEN phone END), count(*) FROM events WHERE connector = ?1 AND received_at <= ?2`,
-		[]any{connector, store.Micro(upTo)}, func(r *store.Row) error { contacts, events = r.Int(), r.Int(); return r.Err })
+		[]any{connector, engine.Micro(upTo)}, func(r *engine.Row) error { contacts, events = r.Int(), r.Int(); return r.Err })
 	return contacts, events, store.Wrap(err, "count what came by %s", connector)
 }
 
@@ -25,7 +26,7 @@ func reachWords(connector string, contacts, events int64) string {
 	return fmt.Sprintf("all that came by %s: %d contacts, %d events", connector, contacts, events)
 }
 
-var recordRedactionSQL = store.SQL(`UPDATE redactions SET recorded = 1, contacts = ?3, events = ?4 WHERE connector = ?1 AND at = ?2 AND recorded = 0`)
+var recordRedactionSQL = engine.SQL(`UPDATE redactions SET recorded = 1, contacts = ?3, events = ?4 WHERE connector = ?1 AND at = ?2 AND recorded = 0`)
 
 // RecordRedactions writes requests that the audit does not know yet into it, with how many they are about: each once, whichever node
 // does it and wherever it ended before.
@@ -40,7 +41,7 @@ func (s Records) RecordRedactions(ctx context.Context) error {
 			return err
 		}
 		err = s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
-			n, err := t.Exec(recordRedactionSQL, o.Connector, store.Micro(o.At), o.Contacts, o.Events)
+			n, err := t.Exec(recordRedactionSQL, o.Connector, engine.Micro(o.At), o.Contacts, o.Events)
 			if err != nil || n == 0 {
 				return err
 			}
@@ -53,7 +54,7 @@ func (s Records) RecordRedactions(ctx context.Context) error {
 	return store.Wrap(err, "record requests to forget")
 }
 
-var recordErasureSQL = store.SQL(`UPDATE forgetting SET recorded = 1 WHERE phone = ?1 AND connector = ?2 AND at = ?3 AND recorded = 0`)
+var recordErasureSQL = engine.SQL(`UPDATE forgetting SET recorded = 1 WHERE phone = ?1 AND connector = ?2 AND at = ?3 AND recorded = 0`)
 
 // RecordErasures writes orders of webhooks to forget somebody into the audit, each once. A contact is known there by its mark, the
 // keyed hash that its block is kept by.
@@ -66,7 +67,7 @@ func (s Records) RecordErasures(ctx context.Context, all []Erasure) error {
 		subject, err := s.AuditContact(o.Phone)
 		if err == nil {
 			err = s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
-				n, err := t.Exec(recordErasureSQL, string(o.Phone), o.Connector, store.Micro(o.At))
+				n, err := t.Exec(recordErasureSQL, string(o.Phone), o.Connector, engine.Micro(o.At))
 				if err == nil && n > 0 {
 					t.Audit(&store.AuditEntry{At: o.At, Who: o.Source, Via: ViaWebhook, Action: "forget", Subject: subject})
 				}
@@ -80,7 +81,7 @@ func (s Records) RecordErasures(ctx context.Context, all []Erasure) error {
 	return nil
 }
 
-var decideRedactionSQL = store.SQL(`DELETE FROM redactions WHERE connector = ?1 AND at = ?2`)
+var decideRedactionSQL = engine.SQL(`DELETE FROM redactions WHERE connector = ?1 AND at = ?2`)
 
 // DecideRedaction carries out the open request of a connector, or refuses it, as a person says: order is the audit's entry of that, to which
 // this adds how many it is about. messaging.ErrNotFound means that none is open: of two people who decide one does.
@@ -99,7 +100,7 @@ func (s Records) DecideRedaction(ctx context.Context, connector string, carryOut
 	}
 	order.Detail = reachWords(connector, done.Contacts, done.Events) + fmt.Sprintf(", asked for by event %d", done.Event)
 	err = s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
-		n, err := t.Exec(decideRedactionSQL, connector, store.Micro(done.At))
+		n, err := t.Exec(decideRedactionSQL, connector, engine.Micro(done.At))
 		if err == nil && n == 0 {
 			return store.NoWrite{Err: messaging.ErrNotFound}
 		}
@@ -107,7 +108,7 @@ func (s Records) DecideRedaction(ctx context.Context, connector string, carryOut
 			t.Audit(&order)
 		}
 		if err == nil && carryOut {
-			err = t.ForgetConnector(connector, "by hand: "+order.Who, store.Micro(done.UpTo))
+			err = t.ForgetConnector(connector, "by hand: "+order.Who, engine.Micro(done.UpTo))
 		}
 		return err
 	})

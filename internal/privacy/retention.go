@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // What is older than its kind is kept for is removed in small commits beside the daemon's work. What has not ended keeps
@@ -140,7 +141,7 @@ func (s Records) noteRetention(ctx context.Context, run *RetentionRun) error {
 				return err
 			}
 		}
-		return set(retentionAt, store.Micro(run.At))
+		return set(retentionAt, engine.Micro(run.At))
 	})
 }
 
@@ -224,7 +225,7 @@ func (e *retainer) reclaim(ctx context.Context) (freed int64, err error) {
 func (e *retainer) ids(ctx context.Context, query string, args []any, page int, each func([]int64) error) error {
 	var after int64
 	for {
-		some, err := store.List(ctx, e.Store, fmt.Sprintf(query+" LIMIT %d", page), append([]any{after}, args...), store.Number[int64])
+		some, err := store.List(ctx, e.Store, fmt.Sprintf(query+" LIMIT %d", page), append([]any{after}, args...), engine.Number[int64])
 		if err == nil && len(some) > 0 {
 			after = some[len(some)-1]
 			err = each(some)
@@ -235,7 +236,7 @@ func (e *retainer) ids(ctx context.Context, query string, args []any, page int, 
 	}
 }
 
-var oldRejectionsSQL = store.SQL(`DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE id >= (SELECT min(id) FROM rejected_requests) AND at < ?1 ORDER BY id LIMIT 200)`)
+var oldRejectionsSQL = engine.SQL(`DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE id >= (SELECT min(id) FROM rejected_requests) AND at < ?1 ORDER BY id LIMIT 200)`)
 
 // requests removes the traces of old rejected requests.
 func (e *retainer) requests(ctx context.Context) error {
@@ -243,10 +244,10 @@ func (e *retainer) requests(ctx context.Context) error {
 	if before.IsZero() {
 		return nil
 	}
-	return e.until(ctx, kindRejected, func(t *store.Tx) (int64, error) { return t.Exec(oldRejectionsSQL, store.Micro(before)) })
+	return e.until(ctx, kindRejected, func(t *store.Tx) (int64, error) { return t.Exec(oldRejectionsSQL, engine.Micro(before)) })
 }
 
-var oldHoursSQL = store.SQL(`DELETE FROM hourly_counts WHERE hour = (SELECT min(hour) FROM hourly_counts WHERE hour < ?1)`)
+var oldHoursSQL = engine.SQL(`DELETE FROM hourly_counts WHERE hour = (SELECT min(hour) FROM hourly_counts WHERE hour < ?1)`)
 
 // hours removes old counts, an hour in each commit.
 func (e *retainer) hours(ctx context.Context) error {
@@ -255,7 +256,7 @@ func (e *retainer) hours(ctx context.Context) error {
 	})
 }
 
-var expiredTombstonesSQL = store.SQL(`DELETE FROM tombstones WHERE (correlation, trigger_name, correlation_key, phone) IN
+var expiredTombstonesSQL = engine.SQL(`DELETE FROM tombstones WHERE (correlation, trigger_name, correlation_key, phone) IN
 	(SELECT correlation, trigger_name, correlation_key, phone FROM tombstones WHERE expires_at <= ?1 ORDER BY expires_at LIMIT 200)`)
 
 // tombstones removes those that have expired.
@@ -284,9 +285,9 @@ func (e *retainer) until(ctx context.Context, kind string, remove func(*store.Tx
 }
 
 // execAll runs a statement that ends in a list of ids as often as it takes, and says how many rows it changed.
-func execAll(t *store.Tx, s *store.Statement, ids []int64, args ...any) (n int64, err error) {
-	for some := range slices.Chunk(ids, store.RowsAtOnce) {
-		changed, err := t.Exec(s, store.Padded(slices.Clone(args), some)...)
+func execAll(t *store.Tx, s *engine.Statement, ids []int64, args ...any) (n int64, err error) {
+	for some := range slices.Chunk(ids, engine.RowsAtOnce) {
+		changed, err := t.Exec(s, engine.Padded(slices.Clone(args), some)...)
 		if n += changed; err != nil {
 			return n, err
 		}
@@ -297,12 +298,12 @@ func execAll(t *store.Tx, s *store.Statement, ids []int64, args ...any) (n int64
 // collect finds the events that something needs which has not ended, and the runs that have not.
 func (e *retainer) collect(ctx context.Context) error {
 	const live = `SELECT event_id FROM messages WHERE event_id > 0 AND state = `
-	err := e.Rows(ctx, live+`'waiting' UNION `+live+`'sending' UNION `+live+`'in_doubt' UNION SELECT event_id FROM lookups ORDER BY 1`, nil, func(r *store.Row) error {
+	err := e.Rows(ctx, live+`'waiting' UNION `+live+`'sending' UNION `+live+`'in_doubt' UNION SELECT event_id FROM lookups ORDER BY 1`, nil, func(r *engine.Row) error {
 		e.alive = append(e.alive, r.Int())
 		return r.Err
 	})
 	if err == nil {
-		e.open, err = store.List(ctx, e.Store, `SELECT w.message, w.row_count FROM runs r JOIN run_rows w ON w.run_id = r.id WHERE r.ended_at = 0`, nil, func(r *store.Row) (rowsOfRun, error) {
+		e.open, err = store.List(ctx, e.Store, `SELECT w.message, w.row_count FROM runs r JOIN run_rows w ON w.run_id = r.id WHERE r.ended_at = 0`, nil, func(r *engine.Row) (rowsOfRun, error) {
 			return rowsOfRun{r.Int(), r.Int()}, r.Err
 		})
 	}
@@ -326,11 +327,11 @@ type RetentionState struct {
 func (s Records) RetentionState(ctx context.Context) (v RetentionState, err error) {
 	v.Removed, v.Oldest = map[string]int64{}, map[string]time.Time{}
 	last := RetentionRun{Removed: map[string]int64{}}
-	err = s.Rows(ctx, `SELECT name, value FROM counters WHERE name >= 'retention/' AND name < 'retention0'`, nil, func(r *store.Row) error {
+	err = s.Rows(ctx, `SELECT name, value FROM counters WHERE name >= 'retention/' AND name < 'retention0'`, nil, func(r *engine.Row) error {
 		name, value := r.Text(), r.Int()
 		switch name {
 		case retentionAt:
-			last.At = store.Moment(value)
+			last.At = engine.Moment(value)
 		case retentionTook:
 			last.Took = time.Duration(value) * time.Microsecond
 		case retentionFreed:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // Payloads, facts and the reasons of decisions are cleared in their rows; the rows leave with their events. Each walk goes on
@@ -19,11 +20,11 @@ const (
 )
 
 var (
-	wholeContentSQL = store.SQL(`SELECT id, content FROM events WHERE cleared = '' AND id IN (` + store.Placeholders(1) + `) {{for update}}`)
-	clearPayloadSQL = store.SQL(`UPDATE events SET cleared = 'payload', content_type = '', content = ?2 WHERE id = ?1`)
-	clearFactsSQL   = store.SQL(`UPDATE events SET cleared = 'facts', content_type = '', content = ?1 WHERE ` + hasContent + ` AND id IN (` + store.Placeholders(2) + `)`)
+	wholeContentSQL = engine.SQL(`SELECT id, content FROM events WHERE cleared = '' AND id IN (` + engine.Placeholders(1) + `) {{for update}}`)
+	clearPayloadSQL = engine.SQL(`UPDATE events SET cleared = 'payload', content_type = '', content = ?2 WHERE id = ?1`)
+	clearFactsSQL   = engine.SQL(`UPDATE events SET cleared = 'facts', content_type = '', content = ?1 WHERE ` + hasContent + ` AND id IN (` + engine.Placeholders(2) + `)`)
 	// The reason of one that a person's order cleared stays.
-	clearDecisionsSQL = store.SQL(`UPDATE decisions SET kept = 0, reason = '', key = '', clauses = '', config = '' WHERE kept = 1 AND event_id IN (` + store.Placeholders(1) + `)`)
+	clearDecisionsSQL = engine.SQL(`UPDATE decisions SET kept = 0, reason = '', key = '', clauses = '', config = '' WHERE kept = 1 AND event_id IN (` + engine.Placeholders(1) + `)`)
 )
 
 // facts goes before payloads: where both are old, the row is changed once.
@@ -44,7 +45,7 @@ func clearPayloads(t *store.Tx, some []int64) (int64, error) {
 		content []byte
 	}
 	var due []one
-	err := queryAll(t.Query, wholeContentSQL, some, func(r *store.Row) error {
+	err := queryAll(t.Query, wholeContentSQL, some, func(r *engine.Row) error {
 		c := one{id: r.Int()}
 		facts, _, err := store.UnpackContent(r.Blob())
 		if err != nil {
@@ -83,7 +84,7 @@ func (e *retainer) clear(ctx context.Context, kind, walked string, kept time.Dur
 	for n := perRetention; err == nil && n == perRetention; {
 		var ids []int64
 		ids, err = store.List(ctx, e.Store, `SELECT id FROM events WHERE id > ?1 AND id < ?2 AND received_at < ?3 ORDER BY id LIMIT ?4`,
-			[]any{from, end, store.Micro(before), int64(perRetention)}, store.Number[int64])
+			[]any{from, end, engine.Micro(before), int64(perRetention)}, engine.Number[int64])
 		if n = len(ids); err != nil || n == 0 {
 			break
 		}
@@ -111,10 +112,10 @@ func (e *retainer) events(ctx context.Context) error {
 	if err != nil {
 		return store.Wrap(err, "events")
 	}
-	read := func(s *store.Statement, each func(*store.Row) error, args ...any) error {
+	read := func(s *engine.Statement, each func(*engine.Row) error, args ...any) error {
 		return e.Rows(ctx, s.String(), args, each)
 	}
-	err = e.ids(ctx, `SELECT id FROM events WHERE id > ?1 AND id < ?2 AND received_at < ?3 ORDER BY id`, []any{end, store.Micro(before)}, perRetention, func(ids []int64) error {
+	err = e.ids(ctx, `SELECT id FROM events WHERE id > ?1 AND id < ?2 AND received_at < ?3 ORDER BY id`, []any{end, engine.Micro(before)}, perRetention, func(ids []int64) error {
 		due, err := without(read, ofEventSQL, slices.DeleteFunc(ids, func(id int64) bool { return e.needs(id, id+1) }))
 		if err != nil || len(due) == 0 {
 			return err
@@ -125,16 +126,16 @@ func (e *retainer) events(ctx context.Context) error {
 }
 
 var (
-	ledToSQL         = store.SQL(`SELECT event_id, message, later FROM decisions WHERE event_id IN (` + store.Placeholders(1) + `) AND message > 0`)
-	ofEventSQL       = store.SQL(`SELECT event_id FROM messages WHERE id IN (` + store.Placeholders(1) + `)`)
-	dropDecisionsSQL = store.SQL(`DELETE FROM decisions WHERE event_id IN (` + store.Placeholders(1) + `)`)
-	dropEventsSQL    = store.SQL(`DELETE FROM events WHERE id IN (` + store.Placeholders(1) + `)`)
+	ledToSQL         = engine.SQL(`SELECT event_id, message, later FROM decisions WHERE event_id IN (` + engine.Placeholders(1) + `) AND message > 0`)
+	ofEventSQL       = engine.SQL(`SELECT event_id FROM messages WHERE id IN (` + engine.Placeholders(1) + `)`)
+	dropDecisionsSQL = engine.SQL(`DELETE FROM decisions WHERE event_id IN (` + engine.Placeholders(1) + `)`)
+	dropEventsSQL    = engine.SQL(`DELETE FROM events WHERE id IN (` + engine.Placeholders(1) + `)`)
 )
 
 // without are those of the events that led to no message which the statement finds.
-func without(query func(*store.Statement, func(*store.Row) error, ...any) error, find *store.Statement, ids []int64) ([]int64, error) {
+func without(query func(*engine.Statement, func(*engine.Row) error, ...any) error, find *engine.Statement, ids []int64) ([]int64, error) {
 	var messages []int64
-	err := queryAll(query, ledToSQL, ids, func(r *store.Row) error {
+	err := queryAll(query, ledToSQL, ids, func(r *engine.Row) error {
 		_, first := r.Int(), r.Int()
 		later, err := store.DecodeList[int64](r.Text())
 		messages = append(append(messages, first), later...)
@@ -142,15 +143,15 @@ func without(query func(*store.Statement, func(*store.Row) error, ...any) error,
 	})
 	led := map[int64]bool{}
 	if err == nil {
-		err = queryAll(query, find, messages, func(r *store.Row) error { led[r.Int()] = true; return r.Err })
+		err = queryAll(query, find, messages, func(r *engine.Row) error { led[r.Int()] = true; return r.Err })
 	}
 	return slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return led[id] }), err
 }
 
 // queryAll asks a statement that ends in a list of ids as often as it takes.
-func queryAll(query func(*store.Statement, func(*store.Row) error, ...any) error, s *store.Statement, ids []int64, each func(*store.Row) error, args ...any) error {
-	for some := range slices.Chunk(ids, store.RowsAtOnce) {
-		if err := query(s, each, store.Padded(slices.Clone(args), some)...); err != nil {
+func queryAll(query func(*engine.Statement, func(*engine.Row) error, ...any) error, s *engine.Statement, ids []int64, each func(*engine.Row) error, args ...any) error {
+	for some := range slices.Chunk(ids, engine.RowsAtOnce) {
+		if err := query(s, each, engine.Padded(slices.Clone(args), some)...); err != nil {
 			return err
 		}
 	}
@@ -164,7 +165,7 @@ func dropEvents(t *store.Tx, ids []int64) (int64, error) {
 		return 0, err
 	}
 	t.CountNamed(store.DeadKeys, int64(len(due)))
-	for _, s := range []*store.Statement{dropEventsSQL, dropDecisionsSQL} {
+	for _, s := range []*engine.Statement{dropEventsSQL, dropDecisionsSQL} {
 		if err := t.ExecAll(s, due); err != nil {
 			return 0, err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // oldMessage is the condition on a message d that it ended before ?1, for us and for the service, and that nothing stands on it: the
@@ -32,28 +33,28 @@ type oldOne struct {
 }
 
 // scanOld reads oldColumns.
-func scanOld(r *store.Row) oldOne {
+func scanOld(r *engine.Row) oldOne {
 	return oldOne{id: r.Int(), event: r.Int(), part: r.Int(), trigger: r.Text(), correlation: r.Int(), state: messaging.State(r.Text()), claimed: r.Int(), keyed: r.Int() == 1, droppedInDoubt: r.Int() == 1}
 }
 
 var (
-	dropMessagesSQL    = store.SQL(`DELETE FROM messages WHERE id IN (` + store.Placeholders(1) + `)`)
-	dropAttemptsSQL    = store.SQL(`DELETE FROM attempts WHERE message IN (` + store.Placeholders(1) + `)`)
-	dropVerdictsSQL    = store.SQL(`DELETE FROM verdicts WHERE message IN (` + store.Placeholders(1) + `)`)
-	dropResolutionsSQL = store.SQL(`DELETE FROM resolutions WHERE message IN (` + store.Placeholders(1) + `)`)
-	dropStepsSQL       = store.SQL(`DELETE FROM steps WHERE message IN (` + store.Placeholders(1) + `)`)
+	dropMessagesSQL    = engine.SQL(`DELETE FROM messages WHERE id IN (` + engine.Placeholders(1) + `)`)
+	dropAttemptsSQL    = engine.SQL(`DELETE FROM attempts WHERE message IN (` + engine.Placeholders(1) + `)`)
+	dropVerdictsSQL    = engine.SQL(`DELETE FROM verdicts WHERE message IN (` + engine.Placeholders(1) + `)`)
+	dropResolutionsSQL = engine.SQL(`DELETE FROM resolutions WHERE message IN (` + engine.Placeholders(1) + `)`)
+	dropStepsSQL       = engine.SQL(`DELETE FROM steps WHERE message IN (` + engine.Placeholders(1) + `)`)
 )
 
 // messageRows are what belongs to a message and goes with it.
-var messageRows = []*store.Statement{dropMessagesSQL, dropAttemptsSQL, dropVerdictsSQL, dropResolutionsSQL, dropStepsSQL}
+var messageRows = []*engine.Statement{dropMessagesSQL, dropAttemptsSQL, dropVerdictsSQL, dropResolutionsSQL, dropStepsSQL}
 
 // perMessages is how many messages go in a commit, with some rows each and as many pages of their own.
 const perMessages = 48
 
 var (
 	// That a message may have arrived is kept as long as it is: it is never sent again.
-	oldAttemptsSQL = store.SQL(`DELETE FROM attempts AS a WHERE message IN (` + store.Placeholders(2) + `) AND at < ?1 AND state <> 'in_doubt' AND ` + oldAttempt)
-	oldVerdictsSQL = store.SQL(`DELETE FROM verdicts AS a WHERE message IN (` + store.Placeholders(2) + `) AND last_at < ?1 AND ` + oldAttempt)
+	oldAttemptsSQL = engine.SQL(`DELETE FROM attempts AS a WHERE message IN (` + engine.Placeholders(2) + `) AND at < ?1 AND state <> 'in_doubt' AND ` + oldAttempt)
+	oldVerdictsSQL = engine.SQL(`DELETE FROM verdicts AS a WHERE message IN (` + engine.Placeholders(2) + `) AND last_at < ?1 AND ` + oldAttempt)
 )
 
 // attempts removes how attempts ended that are told by their message's end, too.
@@ -64,7 +65,7 @@ func (e *retainer) attempts(ctx context.Context) error {
 	}
 	end, err := e.FirstSince(ctx, "messages", "created_at", before)
 	for _, one := range []struct {
-		remove *store.Statement
+		remove *engine.Statement
 		find   string
 	}{
 		{oldAttemptsSQL, `SELECT DISTINCT message FROM attempts a WHERE message > ?1 AND message < ?2 AND at < ?3 AND state <> 'in_doubt' AND ` + oldAttempt + ` ORDER BY message`},
@@ -73,8 +74,8 @@ func (e *retainer) attempts(ctx context.Context) error {
 		if err != nil || end == 0 {
 			break
 		}
-		err = e.ids(ctx, one.find, []any{end, store.Micro(before)}, perRetention/2, func(ids []int64) error {
-			return e.commit(ctx, kindAttempts, func(t *store.Tx) (int64, error) { return execAll(t, one.remove, ids, store.Micro(before)) })
+		err = e.ids(ctx, one.find, []any{end, engine.Micro(before)}, perRetention/2, func(ids []int64) error {
+			return e.commit(ctx, kindAttempts, func(t *store.Tx) (int64, error) { return execAll(t, one.remove, ids, engine.Micro(before)) })
 		})
 	}
 	return store.Wrap(err, "attempts")
@@ -86,7 +87,7 @@ func (e *retainer) messages(ctx context.Context) error {
 	if before.IsZero() {
 		return nil
 	}
-	cut := store.Micro(before)
+	cut := engine.Micro(before)
 	end, err := e.FirstSince(ctx, "messages", "created_at", before)
 	if err != nil || end == 0 {
 		return store.Wrap(err, "messages")
@@ -103,16 +104,16 @@ func (e *retainer) messages(ctx context.Context) error {
 }
 
 var (
-	stillOldSQL  = store.SQL(`SELECT ` + oldColumns + ` FROM messages d WHERE d.id IN (` + store.Placeholders(2) + `) AND ` + oldMessage)
-	replacedSQL  = store.SQL(`SELECT ` + oldColumns + ` FROM messages n JOIN messages d ON d.id = n.replaces WHERE n.id = ?1 AND n.replaces > 0`)
-	rowGoneSQL   = store.SQL(`UPDATE run_rows SET gone = gone + 1 WHERE message = (SELECT max(message) FROM run_rows WHERE message <= ?1) AND message + row_count > ?1`)
-	namedGoneSQL = store.SQL(`UPDATE run_messages SET gone = gone + 1 WHERE message = (SELECT max(message) FROM run_messages WHERE message <= ?1) AND message + id_count > ?1`)
+	stillOldSQL  = engine.SQL(`SELECT ` + oldColumns + ` FROM messages d WHERE d.id IN (` + engine.Placeholders(2) + `) AND ` + oldMessage)
+	replacedSQL  = engine.SQL(`SELECT ` + oldColumns + ` FROM messages n JOIN messages d ON d.id = n.replaces WHERE n.id = ?1 AND n.replaces > 0`)
+	rowGoneSQL   = engine.SQL(`UPDATE run_rows SET gone = gone + 1 WHERE message = (SELECT max(message) FROM run_rows WHERE message <= ?1) AND message + row_count > ?1`)
+	namedGoneSQL = engine.SQL(`UPDATE run_messages SET gone = gone + 1 WHERE message = (SELECT max(message) FROM run_messages WHERE message <= ?1) AND message + id_count > ?1`)
 )
 
 // dropMessages removes those of the messages that are still old.
 func dropMessages(t *store.Tx, ids []int64, cut int64, once func(string, bool) bool) (int64, error) {
 	var due []oldOne
-	err := queryAll(t.Query, stillOldSQL, ids, func(r *store.Row) error { due = append(due, scanOld(r)); return r.Err }, cut)
+	err := queryAll(t.Query, stillOldSQL, ids, func(r *engine.Row) error { due = append(due, scanOld(r)); return r.Err }, cut)
 	if err != nil {
 		return 0, err
 	}
@@ -124,7 +125,7 @@ func dropMessages(t *store.Tx, ids []int64, cut int64, once func(string, bool) b
 		}
 		gone = append(gone, d.id)
 		// What it took the place of goes with it: without it that one could be sent again.
-		err := t.Query(replacedSQL, func(r *store.Row) error { due = append(due, scanOld(r)); return r.Err }, d.id)
+		err := t.Query(replacedSQL, func(r *engine.Row) error { due = append(due, scanOld(r)); return r.Err }, d.id)
 		switch {
 		case err != nil:
 		case d.part > 0:
@@ -149,7 +150,7 @@ func dropMessages(t *store.Tx, ids []int64, cut int64, once func(string, bool) b
 	return int64(len(gone)), nil
 }
 
-var sentOnceSQL = store.SQL(`INSERT INTO sent_once (correlation, message, state, at) VALUES (?1, ?2, ?3, ?4)
+var sentOnceSQL = engine.SQL(`INSERT INTO sent_once (correlation, message, state, at) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (correlation) DO UPDATE SET message = excluded.message, state = excluded.state, at = excluded.at WHERE excluded.at > sent_once.at`)
 
 // leaveKeys leaves the keys of a message that an event led to behind, which lead nowhere from now on. Of a message of a

@@ -9,6 +9,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // The phones of messages and events that ended long ago are masked: some digits stay, for people who read a list, and nothing
@@ -43,7 +44,7 @@ func (e *retainer) masks(ctx context.Context) error {
 		return nil
 	}
 	for _, step := range []func(context.Context, int64) error{e.maskMessages, e.maskEvents} {
-		if err := step(ctx, store.Micro(before)); err != nil {
+		if err := step(ctx, engine.Micro(before)); err != nil {
 			return store.Wrap(err, "phones")
 		}
 	}
@@ -55,14 +56,14 @@ const keysOfPhone = 3
 
 // walkedTo is how far a walk came.
 func (e *retainer) walkedTo(ctx context.Context, name string) (id int64, err error) {
-	err = e.Rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{name}, func(r *store.Row) error { id = r.Int(); return r.Err })
+	err = e.Rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{name}, func(r *engine.Row) error { id = r.Int(); return r.Err })
 	return id, err
 }
 
-var unmaskedSQL = store.SQL(`UPDATE messages SET unmasked = 1 WHERE id = ?1`)
+var unmaskedSQL = engine.SQL(`UPDATE messages SET unmasked = 1 WHERE id = ?1`)
 
 func (e *retainer) maskMessages(ctx context.Context, cut int64) error {
-	end, err := e.FirstSince(ctx, "messages", "created_at", store.Moment(cut))
+	end, err := e.FirstSince(ctx, "messages", "created_at", engine.Moment(cut))
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func (e *retainer) maskMessages(ctx context.Context, cut int64) error {
 	}
 	for n, all := perMask, 0; err == nil && n == perMask && all < maxMasks; all += n {
 		var ids []int64
-		ids, err = store.List(ctx, e.Store, `SELECT id FROM messages WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ?3`, []any{from, end, int64(perMask)}, store.Number[int64])
+		ids, err = store.List(ctx, e.Store, `SELECT id FROM messages WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ?3`, []any{from, end, int64(perMask)}, engine.Number[int64])
 		if n = len(ids); err == nil && n > 0 {
 			from = ids[n-1]
 			err = page(ids, true)
@@ -123,7 +124,7 @@ func (e *retainer) isOpen(id int64) bool {
 
 // textsOfMessages finds where their phones stand in the texts of messages that may be masked.
 func (e *retainer) textsOfMessages(ctx context.Context, ids []int64) (due []textChange, err error) {
-	all, err := store.List(ctx, e.Store, `SELECT phone FROM messages d WHERE id IN `+store.In(ids)+` AND NOT `+store.IsMasked("phone")+` AND state <> 'waiting' AND state <> 'sending' AND state <> 'in_doubt'`, nil, store.Text)
+	all, err := store.List(ctx, e.Store, `SELECT phone FROM messages d WHERE id IN `+engine.In(ids)+` AND NOT `+store.IsMasked("phone")+` AND state <> 'waiting' AND state <> 'sending' AND state <> 'in_doubt'`, nil, engine.Text)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -139,7 +140,7 @@ func (e *retainer) textsWith(ctx context.Context, find *phones.Finder, ids []int
 		if !which(x) {
 			continue
 		}
-		err = e.Rows(ctx, fmt.Sprintf(`SELECT %s, %s FROM %s WHERE %s IN %s`, x.column, strings.Join(x.keys, ", "), x.table, x.keys[0], store.In(ids)), nil, func(r *store.Row) error {
+		err = e.Rows(ctx, fmt.Sprintf(`SELECT %s, %s FROM %s WHERE %s IN %s`, x.column, strings.Join(x.keys, ", "), x.table, x.keys[0], engine.In(ids)), nil, func(r *engine.Row) error {
 			old := r.Text()
 			now, found := find.BlotString(old)
 			if !found {
@@ -164,8 +165,8 @@ func (e *retainer) textsWith(ctx context.Context, find *phones.Finder, ids []int
 }
 
 var (
-	endedLongSQL   = store.SQL(`SELECT ` + oldColumns + `, d.phone, d.send FROM messages d WHERE d.id IN (` + store.Placeholders(2) + `) AND ` + endedLong)
-	maskMessageSQL = store.SQL(`UPDATE messages SET phone = ?2, sent_as = '', zone = '', correlation_key = CASE WHEN event_id = 0 THEN correlation_key ELSE '' END, other_keys = '', correlation = 0, send = ?3, ended_send = '', unmasked = 0
+	endedLongSQL   = engine.SQL(`SELECT ` + oldColumns + `, d.phone, d.send FROM messages d WHERE d.id IN (` + engine.Placeholders(2) + `) AND ` + endedLong)
+	maskMessageSQL = engine.SQL(`UPDATE messages SET phone = ?2, sent_as = '', zone = '', correlation_key = CASE WHEN event_id = 0 THEN correlation_key ELSE '' END, other_keys = '', correlation = 0, send = ?3, ended_send = '', unmasked = 0
 		WHERE id = ?1`)
 )
 
@@ -178,7 +179,7 @@ func maskMessages(t *store.Tx, ids []int64, cut, eventsTo int64, once func(strin
 		send  string
 	}
 	var due []ended
-	err = queryAll(t.Query, endedLongSQL, ids, func(r *store.Row) error {
+	err = queryAll(t.Query, endedLongSQL, ids, func(r *engine.Row) error {
 		due = append(due, ended{scanOld(r), r.Phone(), r.Text()})
 		return r.Err
 	}, cut)
@@ -213,9 +214,9 @@ func maskMessages(t *store.Tx, ids []int64, cut, eventsTo int64, once func(strin
 }
 
 var (
-	maskableSQL   = store.SQL(`SELECT id, phone, topic, phone_problem FROM events WHERE id IN (` + store.Placeholders(1) + `)`)
-	wholePhoneSQL = store.SQL(`SELECT event_id FROM messages WHERE id IN (` + store.Placeholders(1) + `) AND NOT ` + store.IsMasked("phone"))
-	maskEventSQL  = store.SQL(`UPDATE events SET phone = ?2, topic = ?3, phone_problem = ?4, dedupe_key = ?5 WHERE id = ?1`)
+	maskableSQL   = engine.SQL(`SELECT id, phone, topic, phone_problem FROM events WHERE id IN (` + engine.Placeholders(1) + `)`)
+	wholePhoneSQL = engine.SQL(`SELECT event_id FROM messages WHERE id IN (` + engine.Placeholders(1) + `) AND NOT ` + store.IsMasked("phone"))
+	maskEventSQL  = engine.SQL(`UPDATE events SET phone = ?2, topic = ?3, phone_problem = ?4, dedupe_key = ?5 WHERE id = ?1`)
 )
 
 // maskEvents masks what tells of the contact in those of the events that no message with a phone is left of.
@@ -230,7 +231,7 @@ func maskEvents(t *store.Tx, ids []int64) (n int64, err error) {
 		return 0, err
 	}
 	due := map[int64]one{}
-	err = queryAll(t.Query, maskableSQL, ids, func(r *store.Row) error {
+	err = queryAll(t.Query, maskableSQL, ids, func(r *engine.Row) error {
 		e := one{r.Int(), r.Phone(), r.Text(), r.Text()}
 		due[e.id] = e
 		return r.Err
@@ -262,9 +263,9 @@ func maskEvents(t *store.Tx, ids []int64) (n int64, err error) {
 // maskEvents walks through the events, up to the first that waits for a look-up. One that a message with a phone is left of
 // is masked with the last of these.
 func (e *retainer) maskEvents(ctx context.Context, cut int64) error {
-	end, err := e.FirstSince(ctx, "events", "received_at", store.Moment(cut))
+	end, err := e.FirstSince(ctx, "events", "received_at", engine.Moment(cut))
 	if err == nil {
-		err = e.Rows(ctx, `SELECT coalesce(min(event_id), ?1) FROM lookups`, []any{end}, func(r *store.Row) error { end = min(end, r.Int()); return r.Err })
+		err = e.Rows(ctx, `SELECT coalesce(min(event_id), ?1) FROM lookups`, []any{end}, func(r *engine.Row) error { end = min(end, r.Int()); return r.Err })
 	}
 	from := int64(0)
 	if err == nil {
@@ -272,7 +273,7 @@ func (e *retainer) maskEvents(ctx context.Context, cut int64) error {
 	}
 	for n, all := perRetention, 0; err == nil && n == perRetention && all < maxMasks; all += n {
 		var ids []int64
-		ids, err = store.List(ctx, e.Store, `SELECT id FROM events WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ?3`, []any{from, end, int64(perRetention)}, store.Number[int64])
+		ids, err = store.List(ctx, e.Store, `SELECT id FROM events WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ?3`, []any{from, end, int64(perRetention)}, engine.Number[int64])
 		if n = len(ids); err != nil || n == 0 {
 			break
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // keepPhones masks phones and removes nothing but what phones stand in.
@@ -199,6 +200,6 @@ func TestOnceOutlivesThePhone(t *testing.T) {
 // unmasked is how many messages the masking of phones looks at again.
 func (a aging) unmasked() (n int) {
 	a.Helper()
-	a.must(a.Store.Rows(a.Context(), `SELECT count(*) FROM messages WHERE unmasked = 1`, nil, func(r *store.Row) error { n = int(r.Int()); return r.Err }))
+	a.must(a.Store.Rows(a.Context(), `SELECT count(*) FROM messages WHERE unmasked = 1`, nil, func(r *engine.Row) error { n = int(r.Int()); return r.Err }))
 	return n
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A run leaves once nothing asks about it any more: its messages and files are gone, and others of its job say what its clock, a
@@ -28,18 +29,18 @@ var oldRun = `r.ended_at > 0 AND r.ended_at < ?1 AND NOT EXISTS (SELECT 1 FROM l
 	AND NOT EXISTS (SELECT 1 FROM holds h WHERE h.scope = 'run' AND h.name = CAST(r.id AS TEXT) AND h.ended_at = 0)`
 
 var (
-	dropSomeRowsSQL = store.SQL(`DELETE FROM run_rows WHERE run_id = ?1
+	dropSomeRowsSQL = engine.SQL(`DELETE FROM run_rows WHERE run_id = ?1
 		AND first_row IN (SELECT first_row FROM run_rows WHERE run_id = ?1 ORDER BY first_row LIMIT 200)`)
-	dropSomeFollowedSQL = store.SQL(`DELETE FROM run_messages WHERE run_id = ?1
+	dropSomeFollowedSQL = engine.SQL(`DELETE FROM run_messages WHERE run_id = ?1
 		AND message IN (SELECT message FROM run_messages WHERE run_id = ?1 ORDER BY part, first_id LIMIT 200)`)
-	dropSomePartRowsSQL = store.SQL(`DELETE FROM part_rows WHERE run_id = ?1
+	dropSomePartRowsSQL = engine.SQL(`DELETE FROM part_rows WHERE run_id = ?1
 		AND (part, first_row) IN (SELECT part, first_row FROM part_rows WHERE run_id = ?1 ORDER BY part, first_row LIMIT 200)`)
-	dropSomePartsSQL = store.SQL(`DELETE FROM parts WHERE run_id = ?1
+	dropSomePartsSQL = engine.SQL(`DELETE FROM parts WHERE run_id = ?1
 		AND number IN (SELECT number FROM parts WHERE run_id = ?1 ORDER BY number LIMIT 200)`)
 )
 
 // runRows are what belongs to a run and goes before it.
-var runRows = []*store.Statement{dropSomeRowsSQL, dropSomeFollowedSQL, dropSomePartRowsSQL, dropSomePartsSQL}
+var runRows = []*engine.Statement{dropSomeRowsSQL, dropSomeFollowedSQL, dropSomePartRowsSQL, dropSomePartsSQL}
 
 // RowsKept is how long the phones of rows and their parts are kept at the least: a limit looks back no more than 90 days.
 const RowsKept = 100 * 24 * time.Hour
@@ -50,11 +51,11 @@ const settledList = `r.ended_at > 0 AND r.ended_at < ?1 AND NOT EXISTS (SELECT 1
 		AND (p.state = 'waiting' OR p.state = 'uploading' OR p.state = 'in_doubt' OR EXISTS (SELECT 1 FROM runs o WHERE o.id = p.run_id AND (o.ended_at = 0 OR o.ended_at >= ?1))))`
 
 var (
-	oldExcludedSQL = store.SQL(`DELETE FROM list_rows WHERE run_id = ?1 AND number IN (SELECT number FROM list_rows WHERE run_id = ?1 AND number < 0 ORDER BY number LIMIT 200)`)
-	blankRowsSQL   = store.SQL(`UPDATE list_rows SET given = '', cells = '', reason = CASE WHEN reason = '' THEN '' ELSE ?2 END
+	oldExcludedSQL = engine.SQL(`DELETE FROM list_rows WHERE run_id = ?1 AND number IN (SELECT number FROM list_rows WHERE run_id = ?1 AND number < 0 ORDER BY number LIMIT 200)`)
+	blankRowsSQL   = engine.SQL(`UPDATE list_rows SET given = '', cells = '', reason = CASE WHEN reason = '' THEN '' ELSE ?2 END
 		WHERE run_id = ?1 AND number > ?3 AND number <= ?4`)
-	blankedSQL = store.SQL(`UPDATE runs SET blanked_at = ?2 WHERE id = ?1`)
-	oldRowsSQL = store.SQL(`DELETE FROM list_rows WHERE run_id = ?1 AND number IN (SELECT number FROM list_rows WHERE run_id = ?1 ORDER BY number LIMIT 200)`)
+	blankedSQL = engine.SQL(`UPDATE runs SET blanked_at = ?2 WHERE id = ?1`)
+	oldRowsSQL = engine.SQL(`DELETE FROM list_rows WHERE run_id = ?1 AND number IN (SELECT number FROM list_rows WHERE run_id = ?1 ORDER BY number LIMIT 200)`)
 )
 
 // agedWords stand in the place of the reason of a row once its values are not kept any more.
@@ -64,7 +65,7 @@ const agedWords = "not kept any more (retention.lists)"
 // no limit looks back at it.
 func (e *retainer) lists(ctx context.Context) error {
 	if before := e.before(e.keep.Lists); !before.IsZero() {
-		old, err := store.List(ctx, e.Store, `SELECT r.id FROM runs r WHERE r.blanked_at = 0 AND r.again_of = 0 AND `+settledList+` ORDER BY r.ended_at`, []any{store.Micro(before)}, store.Number[int64])
+		old, err := store.List(ctx, e.Store, `SELECT r.id FROM runs r WHERE r.blanked_at = 0 AND r.again_of = 0 AND `+settledList+` ORDER BY r.ended_at`, []any{engine.Micro(before)}, engine.Number[int64])
 		for _, id := range old {
 			if err == nil {
 				err = e.blank(ctx, id)
@@ -79,7 +80,7 @@ func (e *retainer) lists(ctx context.Context) error {
 		kept = min(kept, e.keep.Phones)
 	}
 	old, err := store.List(ctx, e.Store, `SELECT r.id FROM runs r WHERE r.again_of = 0 AND `+settledList+` AND EXISTS (SELECT 1 FROM list_rows l WHERE l.run_id = r.id) ORDER BY r.ended_at`,
-		[]any{store.Micro(e.before(kept))}, store.Number[int64])
+		[]any{engine.Micro(e.before(kept))}, engine.Number[int64])
 	for _, id := range old {
 		if err == nil {
 			err = e.until(ctx, kindLists, func(t *store.Tx) (int64, error) { return t.Exec(oldRowsSQL, id) })
@@ -92,7 +93,7 @@ func (e *retainer) blank(ctx context.Context, id int64) error {
 	err := e.until(ctx, kindLists, func(t *store.Tx) (int64, error) { return t.Exec(oldExcludedSQL, id) })
 	last := int64(0)
 	if err == nil {
-		err = e.Rows(ctx, `SELECT coalesce(max(number), 0) FROM list_rows WHERE run_id = ?1`, []any{id}, func(r *store.Row) error { last = r.Int(); return r.Err })
+		err = e.Rows(ctx, `SELECT coalesce(max(number), 0) FROM list_rows WHERE run_id = ?1`, []any{id}, func(r *engine.Row) error { last = r.Int(); return r.Err })
 	}
 	for from := int64(0); err == nil && from < last; from += perRetention {
 		err = e.commit(ctx, kindLists, func(t *store.Tx) (int64, error) {
@@ -102,13 +103,13 @@ func (e *retainer) blank(ctx context.Context, id int64) error {
 	if err != nil {
 		return err
 	}
-	again, err := store.List(ctx, e.Store, `SELECT DISTINCT run_id FROM parts WHERE list_id = ?1`, []any{id}, store.Number[int64]) // and those that send them again
+	again, err := store.List(ctx, e.Store, `SELECT DISTINCT run_id FROM parts WHERE list_id = ?1`, []any{id}, engine.Number[int64]) // and those that send them again
 	if err != nil {
 		return err
 	}
 	return e.commit(ctx, "", func(t *store.Tx) (int64, error) {
 		for _, run := range append(again, id) {
-			if err := t.Put(blankedSQL, run, store.Micro(e.now)); err != nil {
+			if err := t.Put(blankedSQL, run, engine.Micro(e.now)); err != nil {
 				return 0, err
 			}
 		}
@@ -122,13 +123,13 @@ func (e *retainer) runs(ctx context.Context) error {
 		return nil
 	}
 	before := e.before(max(e.keep.Runs, RowsKept))
-	cut := store.Micro(before)
+	cut := engine.Micro(before)
 	end, err := e.FirstSince(ctx, "runs", "created_at", before)
 	if err != nil || end == 0 {
 		return store.Wrap(err, "runs")
 	}
 	find := `SELECT r.id FROM runs r WHERE r.id > ?1 AND r.id < ?2 AND ` + renumbered(oldRun) + ` ORDER BY r.id`
-	err = e.ids(ctx, find, []any{end, cut}, store.RowsAtOnce, func(ids []int64) error {
+	err = e.ids(ctx, find, []any{end, cut}, engine.RowsAtOnce, func(ids []int64) error {
 		for left := true; left; {
 			err := e.commit(ctx, kindRuns, func(t *store.Tx) (n int64, err error) {
 				n, left, err = dropRuns(t, ids, cut)
@@ -144,15 +145,15 @@ func (e *retainer) runs(ctx context.Context) error {
 }
 
 var (
-	stillOldRunsSQL = store.SQL(`SELECT r.id FROM runs r WHERE r.id IN (` + store.Placeholders(2) + `) AND ` + oldRun + ` ORDER BY r.id`)
-	dropRunSQL      = store.SQL(`DELETE FROM runs WHERE id = ?1`)
+	stillOldRunsSQL = engine.SQL(`SELECT r.id FROM runs r WHERE r.id IN (` + engine.Placeholders(2) + `) AND ` + oldRun + ` ORDER BY r.id`)
+	dropRunSQL      = engine.SQL(`DELETE FROM runs WHERE id = ?1`)
 )
 
 // dropRuns removes those of the runs that are still old: n of them, until it has removed enough rows for one commit. A run of
 // which rows are left is still there, and old.
 func dropRuns(t *store.Tx, ids []int64, cut int64) (n int64, left bool, err error) {
 	var due []int64
-	err = t.Query(stillOldRunsSQL, func(r *store.Row) error { due = append(due, r.Int()); return r.Err }, store.Padded([]any{cut}, ids)...)
+	err = t.Query(stillOldRunsSQL, func(r *engine.Row) error { due = append(due, r.Int()); return r.Err }, engine.Padded([]any{cut}, ids)...)
 	if err != nil {
 		return 0, false, err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 const day = 24 * time.Hour
@@ -67,10 +68,10 @@ func (a aging) sweepKeys() {
 func (a aging) rows() map[string]int {
 	a.Helper()
 	count := func(from string) (n int) {
-		a.must(a.Rows(a.Context(), `SELECT count(*) FROM `+from, nil, func(r *store.Row) error { n = int(r.Int()); return r.Err }))
+		a.must(a.Rows(a.Context(), `SELECT count(*) FROM `+from, nil, func(r *engine.Row) error { n = int(r.Int()); return r.Err }))
 		return n
 	}
-	tables, err := store.List(a.Context(), a.Store, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose_%'`, nil, store.Text)
+	tables, err := store.List(a.Context(), a.Store, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose_%'`, nil, engine.Text)
 	a.must(err)
 	all := map[string]int{}
 	for _, table := range tables {
@@ -431,7 +432,7 @@ func TestAContentThatCannotBeReadKeepsNothing(t *testing.T) {
 	}
 }
 
-var damageContentSQL = store.SQL(`UPDATE events SET content = ?2 WHERE id = ?1`)
+var damageContentSQL = engine.SQL(`UPDATE events SET content = ?2 WHERE id = ?1`)
 
 // What cannot be read is cleared by its age as everything is.
 func TestADecisionThatCannotBeReadKeepsNothing(t *testing.T) {

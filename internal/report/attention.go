@@ -7,6 +7,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // InDoubtCount are how many of something nobody knows the outcome of, and since when of the oldest.
@@ -37,7 +38,7 @@ func (r Records) Attention(ctx context.Context) (a Attention, err error) {
 		{&a.InDoubt, `SELECT count(*), COALESCE(min(updated_at), 0) FROM messages WHERE state = 'in_doubt'`},
 		{&a.PartsInDoubt, `SELECT count(*), COALESCE(min(updated_at), 0) FROM parts WHERE state = 'in_doubt'`},
 	} {
-		if err := r.Rows(ctx, q.sql, nil, func(row *store.Row) error { *q.into = InDoubtCount{row.Int(), row.Time()}; return nil }); err != nil {
+		if err := r.Rows(ctx, q.sql, nil, func(row *engine.Row) error { *q.into = InDoubtCount{row.Int(), row.Time()}; return nil }); err != nil {
 			return a, fmt.Errorf("count what is in doubt: %w", err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // MostDue is where a count of what is due in a day ends.
@@ -30,7 +31,7 @@ func (r Records) DueDays(ctx context.Context, days []DueDay) error {
 				}
 				err = r.Rows(ctx, `SELECT count(*) FROM (SELECT 1 FROM messages WHERE state = 'waiting' AND account = ?1 AND category = ?2
 					AND due_at >= ?3 AND due_at < ?4 ORDER BY due_at LIMIT ?5) AS counted`,
-					[]any{account, string(lane), store.Micro(d.From), store.Micro(d.Until), MostDue + 1 - d.Messages}, func(row *store.Row) error { d.Messages += row.Int(); return row.Err })
+					[]any{account, string(lane), engine.Micro(d.From), engine.Micro(d.Until), MostDue + 1 - d.Messages}, func(row *engine.Row) error { d.Messages += row.Int(); return row.Err })
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // An HourCount is how often one kind of thing happened. What a query does not tell apart is empty.
@@ -80,7 +81,7 @@ func (r Records) Hours(ctx context.Context, q HourQuery) (out []HourCount, err e
 
 // hours reads counts of a time in which a day begins by so much before that of UTC.
 func (r Records) hours(ctx context.Context, q *HourQuery, from, until time.Time, offset time.Duration, each func(HourCount)) error {
-	var which store.Select
+	var which engine.Select
 	which.And("hour >= ?", store.FirstHour(from))
 	which.And("hour < ?", store.FirstHour(until))
 	which.When(q.About != "", "about = ?", q.About)
@@ -122,7 +123,7 @@ func (r Records) hours(ctx context.Context, q *HourQuery, from, until time.Time,
 	if q.By != ByAll {
 		query += " ORDER BY " + group[len(group)-1]
 	}
-	return r.Rows(ctx, query, which.Args, func(row *store.Row) error {
+	return r.Rows(ctx, query, which.Args, func(row *engine.Row) error {
 		c := HourCount{About: row.Text(), What: row.Text(), Name: row.Text(), Detail: row.Text(), Country: row.Text(), Class: row.Text()}
 		switch at := row.Int(); q.By {
 		case ByHour:
@@ -140,7 +141,7 @@ func (r Records) hours(ctx context.Context, q *HourQuery, from, until time.Time,
 // HoursSince is the first hour that has a count. Data that is older than this kind of count has none of the time before; ok is false
 // where nothing was counted yet.
 func (r Records) HoursSince(ctx context.Context) (since time.Time, ok bool, err error) {
-	hour, err := store.List(ctx, r.Store, `SELECT hour FROM hourly_counts ORDER BY hour LIMIT 1`, nil, store.Number[int64])
+	hour, err := store.List(ctx, r.Store, `SELECT hour FROM hourly_counts ORDER BY hour LIMIT 1`, nil, engine.Number[int64])
 	if err != nil || len(hour) == 0 {
 		return since, false, store.Wrap(err, "since when there are counts by the hour")
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // OverlapWithin is how near two messages to one person are for an overlap.
@@ -37,7 +38,7 @@ func (s Reports) Overlap(ctx context.Context, q OverlapQuery) ([]OverlapView, er
 		since = s.Now().Add(-usualOverlap)
 	}
 	o := overlaps{people: map[string]int64{}, pairs: map[[2]string]*OverlapView{}}
-	err := s.Rows(ctx, overlapSQL, []any{store.Micro(since)}, func(r *store.Row) error {
+	err := s.Rows(ctx, overlapSQL, []any{engine.Micro(since)}, func(r *engine.Row) error {
 		o.add(r.Text(), r.Text(), r.Time())
 		return r.Err
 	})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // Rooms that call one account of the service work on its rows alone: what waits for an account, and what
@@ -69,7 +70,7 @@ func (s *Store) accountsWhere(ctx context.Context, condition string) (names []st
 	query := `SELECT account FROM messages WHERE ` + condition + ` AND account > ?1 ORDER BY account LIMIT 1`
 	for below := ""; ; {
 		found := false
-		err := s.Rows(ctx, query, []any{below}, func(r *Row) error { below, found = r.Text(), true; return nil })
+		err := s.Rows(ctx, query, []any{below}, func(r *engine.Row) error { below, found = r.Text(), true; return nil })
 		if err != nil || !found {
 			return append([]string{""}, names...), err
 		}
@@ -90,7 +91,7 @@ func (s *Store) AccountsFollowed(ctx context.Context) ([]string, error) {
 // WaitingFor counts what waits for an account.
 func (s *Store) WaitingFor(ctx context.Context, account string) (n int64, err error) {
 	err = s.Rows(ctx, `SELECT count(*) FROM messages WHERE state = 'waiting' AND account = ?1`, []any{account},
-		func(r *Row) error { n = r.Int(); return nil })
+		func(r *engine.Row) error { n = r.Int(); return nil })
 	return n, Wrap(err, "count what waits for account %q", account)
 }
 
@@ -108,7 +109,7 @@ func (s *Store) LeftFor(ctx context.Context) ([]Left, error) {
 		return nil, err
 	}
 	runs := map[string]int64{}
-	err = s.Rows(ctx, `SELECT account, count(*) FROM runs WHERE ended_at = 0 GROUP BY account`, nil, func(r *Row) error {
+	err = s.Rows(ctx, `SELECT account, count(*) FROM runs WHERE ended_at = 0 GROUP BY account`, nil, func(r *engine.Row) error {
 		name := r.Text()
 		runs[name] = r.Int()
 		names = append(names, name)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // An AuditEntry is one order of a person or a program, a config that was taken up, or that somebody was told of a contact. No whole phone stands
@@ -29,7 +30,7 @@ type AuditEntry struct {
 // chained is the hash of the entry behind that of the one before.
 func (e *AuditEntry) chained(before string) string {
 	// Each text is quoted, so no two entries have the same.
-	text, _ := json.Marshal([]any{before, e.ID, Micro(e.At), e.Who, e.Via, e.Action, e.Subject, e.Detail, e.Outcome}) // texts and numbers always can
+	text, _ := json.Marshal([]any{before, e.ID, engine.Micro(e.At), e.Who, e.Via, e.Action, e.Subject, e.Detail, e.Outcome}) // texts and numbers always can
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
@@ -43,7 +44,7 @@ func (s *Store) Audit(ctx context.Context, e AuditEntry) (id int64, err error) {
 	return e.ID, Wrap(err, "record in the audit")
 }
 
-var addAuditSQL = SQL(`INSERT INTO audit (id, at, who, via, action, subject, detail, outcome, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`)
+var addAuditSQL = engine.SQL(`INSERT INTO audit (id, at, who, via, action, subject, detail, outcome, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`)
 
 // Audit says what was ordered. The entry gets its number and its place at the end of the transaction that does it.
 func (t *Tx) Audit(e *AuditEntry) { t.audited = append(t.audited, e) }
@@ -62,9 +63,9 @@ func (t *Tx) writeAudit() error {
 	words, end := l.fault()
 	all := t.audited
 	if words != "" {
-		all = append([]*AuditEntry{{At: Moment(t.At), Who: "nudgewire", Via: "process", Action: Broken, Subject: words}}, all...)
+		all = append([]*AuditEntry{{At: engine.Moment(t.At), Who: "nudgewire", Via: "process", Action: Broken, Subject: words}}, all...)
 		if l.broken == "" {
-			l.brokenAt = Moment(t.At)
+			l.brokenAt = engine.Moment(t.At)
 		}
 		l.broken = joinBroken(l.broken, words)
 	}
@@ -78,10 +79,10 @@ func (t *Tx) writeAudit() error {
 		e.ID = end.id + 1
 		e.Hash = e.chained(end.hash)
 		end = auditEnd{e.ID, e.Hash}
-		err = t.Put(addAuditSQL, e.ID, Micro(e.At), e.Who, e.Via, e.Action, e.Subject, e.Detail, e.Outcome, e.Hash)
+		err = t.Put(addAuditSQL, e.ID, engine.Micro(e.At), e.Who, e.Via, e.Action, e.Subject, e.Detail, e.Outcome, e.Hash)
 	}
 	if err == nil && end != l.end {
-		err = t.Put(setAuditEndSQL, end.id, end.hash, l.broken, Micro(l.brokenAt))
+		err = t.Put(setAuditEndSQL, end.id, end.hash, l.broken, engine.Micro(l.brokenAt))
 		t.auditEnd = end
 	}
 	return Wrap(err, "audit")
@@ -89,7 +90,7 @@ func (t *Tx) writeAudit() error {
 
 const auditColumns = `id, at, who, via, action, subject, detail, outcome, hash`
 
-func scanAudit(r *Row) (AuditEntry, error) {
+func scanAudit(r *engine.Row) (AuditEntry, error) {
 	return AuditEntry{
 		ID: r.Int(), At: r.Time(), Who: r.Text(), Via: r.Text(), Action: r.Text(), Subject: r.Text(), Detail: r.Text(), Outcome: r.Text(), Hash: r.Text(),
 	}, r.Err

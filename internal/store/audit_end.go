@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // An auditEnd is an entry of the audit that is known to be written.
@@ -50,13 +52,13 @@ const lookSQL = `SELECT CAST(0 AS BIGINT), id, hash, '', CAST(0 AS BIGINT) FROM 
 	UNION ALL SELECT CAST(2 AS BIGINT), id, hash, '', CAST(0 AS BIGINT) FROM audit WHERE id = ?1`
 
 var (
-	lookAtAuditSQL = SQL(lookSQL)
-	setAuditEndSQL = SQL(`INSERT INTO audit_end (one, id, hash, broken, broken_at) VALUES (1, ?1, ?2, ?3, ?4)
+	lookAtAuditSQL = engine.SQL(lookSQL)
+	setAuditEndSQL = engine.SQL(`INSERT INTO audit_end (one, id, hash, broken, broken_at) VALUES (1, ?1, ?2, ?3, ?4)
 		ON CONFLICT (one) DO UPDATE SET id = excluded.id, hash = excluded.hash, broken = excluded.broken, broken_at = excluded.broken_at`)
-	acceptAuditSQL = SQL(`UPDATE audit_end SET broken = '', broken_at = 0 WHERE one = 1`)
+	acceptAuditSQL = engine.SQL(`UPDATE audit_end SET broken = '', broken_at = 0 WHERE one = 1`)
 )
 
-func (l *auditLook) scan(r *Row) error {
+func (l *auditLook) scan(r *engine.Row) error {
 	which, e, broken, at := r.Int(), auditEnd{r.Int(), r.Text()}, r.Text(), r.Time()
 	switch which {
 	case 0:

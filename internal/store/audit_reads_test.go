@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 const lookedAt = messaging.Phone("447700900456")
@@ -91,7 +92,7 @@ func TestWhoWasToldOfAContactStaysInTheAudit(t *testing.T) {
 	t.Run("kill -9 during the commit", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "n.db")
 		s := openAt(t, path)
-		s.writer.engine.(*sqliteEngine).checkpoints.rest.Store(false) // the log holds everything
+		s.writer.engine.(*engine.SQLite).KeepLog() // the log holds everything
 		const all = 4
 		for range all {
 			failIf(t, tellOf(t, s, lookedAt))
@@ -122,7 +123,7 @@ func TestWhoWasToldOfAContactStaysInTheAudit(t *testing.T) {
 	t.Run("a full disk", func(t *testing.T) {
 		s := openAt(t, filepath.Join(t.TempDir(), "n.db"))
 		bound := func(pages int) {
-			failIf(t, execOn(s.writer.engine.(*sqliteEngine).conn, fmt.Sprint("PRAGMA max_page_count = ", pages)))
+			failIf(t, s.writer.engine.(*engine.SQLite).Run(fmt.Sprint("PRAGMA max_page_count = ", pages)))
 		}
 		bound(1) // as many as there are
 		told := 0

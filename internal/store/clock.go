@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
 )
 
@@ -63,7 +64,7 @@ func (s *Store) readClock(ctx context.Context) error {
 	began := s.clock.machine()
 	err := s.reads.QueryRowContext(ctx, `SELECT `+nodes.Now).Scan(&said)
 	if err == nil {
-		s.clock.learn(began, Moment(said))
+		s.clock.learn(began, engine.Moment(said))
 	}
 	return err
 }

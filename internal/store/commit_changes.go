@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // What an operation changes it says here, where it makes the change, and it calls no counter itself. Each change is noted for those whom it
@@ -28,7 +29,7 @@ func (w *writer) notifySubscribers() {
 	w.polls.wakeWaiting(w.hooks.poll)
 	w.outs.wakeWaiting(w.hooks.out)
 	if w.lookup != 0 && w.hooks.lookup != nil {
-		w.hooks.lookup(Moment(w.lookup))
+		w.hooks.lookup(engine.Moment(w.lookup))
 	}
 }
 
@@ -159,7 +160,7 @@ func (t *Tx) messageTaken(m *messaging.Message, p *eventLabels, answered bool) {
 		t.counts[countUntracked]++
 	}
 	t.messageStatus(m, "", known(m), p, m.StatusAt)
-	t.peers.noteRecipient(m.Account, m.Phone, Micro(m.AcceptedAt))
+	t.peers.noteRecipient(m.Account, m.Phone, engine.Micro(m.AcceptedAt))
 }
 
 // messagePolled says what a look at a message brought.
@@ -176,7 +177,7 @@ func (t *Tx) messageStatus(m *messaging.Message, before messaging.Status, n news
 	if n != (news{}) {
 		t.countNews(n, p, m, at)
 	}
-	t.wakeTracker(m.Account, Micro(m.NextPollAt))
+	t.wakeTracker(m.Account, engine.Micro(m.NextPollAt))
 	if m.Status == before {
 		return
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 )
 
@@ -54,7 +55,7 @@ type coordinator interface {
 	lowWater() *lowWater
 	// sending calls each on claims that may be nobody's by now, some at a time: of owners that do not live, and those of own, who asks,
 	// with a lease that has ended.
-	sending(t *Tx, own string, now int64, each func(*Row) error) error
+	sending(t *Tx, own string, now int64, each func(*engine.Row) error) error
 	// alive reports whether the owner of a claim may still finish it. own is the owner that asks.
 	alive(t *Tx, owner, own string) (bool, error)
 	// buries reports whether owners that do not live are dead for good: they could have said that they live.

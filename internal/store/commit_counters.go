@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A counter is a total since the data began. Totals live in a table of their own and are
@@ -77,7 +79,7 @@ var counterNames = [counterCount]string{
 }
 
 // Each writer counts in a row of its own, or all would wait for one. The view "counters" has the sums.
-var countSQL = SQL(`INSERT INTO counts (name, writer, value) VALUES (?1, {{writer}}, ?2)
+var countSQL = engine.SQL(`INSERT INTO counts (name, writer, value) VALUES (?1, {{writer}}, ?2)
 		ON CONFLICT (name, writer) DO UPDATE SET value = counts.value + excluded.value`)
 
 // writeCounts adds what the group counted.
@@ -108,5 +110,5 @@ func (t *Tx) CountNamed(name string, n int64) {
 }
 
 // SetCountSQL gives a counter a value.
-var SetCountSQL = SQL(`INSERT INTO counts (name, writer, value) VALUES (?1, 0, ?2)
+var SetCountSQL = engine.SQL(`INSERT INTO counts (name, writer, value) VALUES (?1, 0, ?2)
 		ON CONFLICT (name, writer) DO UPDATE SET value = excluded.value`)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -270,22 +271,22 @@ const (
 // commit runs batch and answers its members.
 func commit(r runner, batch []*waiting) {
 	err := r.runBatch(batch)
-	if _, out := errors.AsType[*OutageError](err); out {
+	if _, out := errors.AsType[*engine.OutageError](err); out {
 		err = r.runBatch(batch) // nothing was written, and a server that was started anew takes a new connection
 	}
 	switch {
 	case err == nil:
-	case everybodys(err), sqlite.Damaged(err):
+	case engine.ConcernsAll(err), sqlite.Damaged(err):
 		for _, w := range batch {
 			w.err = err
 		}
-	case len(batch) == 1 && !collided(err):
+	case len(batch) == 1 && !engine.Collided(err):
 		batch[0].err = err
 	default:
 		// Somebody's row is bad, or the disk is. Alone, each learns its own truth.
 		for i := range batch {
 			err := r.runBatch(batch[i : i+1])
-			for wait := collisionFirst; collided(err) && wait < collisionLast; wait *= 2 {
+			for wait := collisionFirst; engine.Collided(err) && wait < collisionLast; wait *= 2 {
 				time.Sleep(rand.N(wait))
 				err = r.runBatch(batch[i : i+1])
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/phones"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // What happens is counted by the hour in which it happened, in the commit that knows of it, so that a report is exact
@@ -24,7 +25,7 @@ const hourMicros = int64(time.Hour / time.Microsecond)
 const HoursKept = 400 * 24 * time.Hour
 
 // FirstHour is the first hour that begins at a time or after it, as counts are stored by it.
-func FirstHour(at time.Time) int64 { return (Micro(at) + hourMicros - 1) / hourMicros }
+func FirstHour(at time.Time) int64 { return (engine.Micro(at) + hourMicros - 1) / hourMicros }
 
 // An hourKey is what is counted together.
 type hourKey struct {
@@ -67,7 +68,7 @@ func labelsOfMessage(d *messaging.Message) eventLabels {
 }
 
 // scanLabels reads labelColumns.
-func scanLabels(r *Row) eventLabels {
+func scanLabels(r *engine.Row) eventLabels {
 	event, trigger, phone, account, send := r.Int(), r.Text(), r.Phone(), r.Text(), r.Text()
 	p := labelsOf(event, trigger, sendsTemplate(send), phone)
 	p.account, p.category, p.test = account, messaging.Category(r.Text()), r.Text() != ""
@@ -240,7 +241,7 @@ var arrivalWords = func() (words [len(ArrivalTimes) + 1]string) {
 }()
 
 // As with the counters, each writer adds to rows of its own.
-var hourSQL = SQL(`INSERT INTO hourly_counts (hour, about, what, name, detail, country, class, writer, value) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, {{writer}}, ?8)
+var hourSQL = engine.SQL(`INSERT INTO hourly_counts (hour, about, what, name, detail, country, class, writer, value) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, {{writer}}, ?8)
 		ON CONFLICT (hour, about, what, name, detail, country, class, writer) DO UPDATE SET value = hourly_counts.value + excluded.value`)
 
 // writeHours adds what the group counted.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // When a connector was last seen is kept as one row for each, beside the counters, and
@@ -33,7 +35,7 @@ func (t *Tx) see(connector string, at int64) {
 	t.seen = append(t.seen, lastSeen{connector, at})
 }
 
-var lastSeenSQL = SQL(`INSERT INTO counts (name, writer, value) VALUES (?1, {{writer}}, ?2)
+var lastSeenSQL = engine.SQL(`INSERT INTO counts (name, writer, value) VALUES (?1, {{writer}}, ?2)
 		ON CONFLICT (name, writer) DO UPDATE SET value = CASE WHEN excluded.value > counts.value THEN excluded.value ELSE counts.value END`)
 
 // writeLastSeen stores what the batch saw.
@@ -53,9 +55,9 @@ func (s *Store) LastEvents(ctx context.Context) (map[string]time.Time, error) {
 	last := map[string]time.Time{}
 	// The slash and what follows it in ASCII bound the names that begin with the prefix.
 	err := s.Rows(ctx, `SELECT name, value FROM counters WHERE name >= ?1 AND name < ?2`,
-		[]any{lastSeenPrefix, strings.TrimSuffix(lastSeenPrefix, "/") + "0"}, func(r *Row) error {
+		[]any{lastSeenPrefix, strings.TrimSuffix(lastSeenPrefix, "/") + "0"}, func(r *engine.Row) error {
 			name := strings.TrimPrefix(r.Text(), lastSeenPrefix)
-			last[name] = Moment(r.Int())
+			last[name] = engine.Moment(r.Int())
 			return nil
 		})
 	return last, Wrap(err, "last events")

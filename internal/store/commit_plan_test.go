@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // FeatureReads make the reads of features, whose folders stand above this one (features_test.go).
@@ -24,9 +25,9 @@ var FeatureReads []func(context.Context, *Store) error
 func TestNothingHotWalksHistory(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
 	var queries []string
-	for _, s := range statements {
-		if s.sql != "" {
-			queries = append(queries, sqliteDialect.sql(s.sql))
+	for _, s := range engine.Statements() {
+		if query := s.OnSQLite(); query != "" {
+			queries = append(queries, query)
 		}
 	}
 	// Retention reads once a run what waits for a look-up.
@@ -68,7 +69,9 @@ func TestNothingHotWalksHistory(t *testing.T) {
 // those for what is due next, and retention's.
 func heardReads(t *testing.T, s *Store) []string {
 	t.Helper()
-	listener := &eavesdropper{connector: connector{driver: s.reads.Driver(), uri: sqliteURI(filepath.Join(filepath.Dir(s.calls.path), "nudgewire.db")), setup: readerSetup}}
+	c, err := engine.NewConnector(filepath.Join(filepath.Dir(s.calls.path), "nudgewire.db"), "PRAGMA query_only = 1")
+	failIf(t, err)
+	listener := &eavesdropper{Connector: c}
 	reads := sql.OpenDB(listener)
 	single(s).stopFilling() // it reads, too
 	told := s.reads
@@ -86,7 +89,7 @@ func heardReads(t *testing.T, s *Store) []string {
 		}
 	}
 	// A phone's events are looked for where there are events.
-	_, err := s.Accept(t.Context(), []messaging.Plan{testPlan("1")})
+	_, err = s.Accept(t.Context(), []messaging.Plan{testPlan("1")})
 	failIf(t, err)
 	_, err = s.Story(t.Context(), "447700900123", 5)
 	failIf(t, err)
@@ -168,12 +171,12 @@ func failIf(t *testing.T, err error) {
 
 // An eavesdropper notes what its connections are asked.
 type eavesdropper struct {
-	connector
+	driver.Connector
 	heard []string
 }
 
 func (e *eavesdropper) Connect(ctx context.Context) (driver.Conn, error) {
-	c, err := e.connector.Connect(ctx)
+	c, err := e.Connector.Connect(ctx)
 	return overheard{c, e}, err
 }
 
@@ -191,13 +194,13 @@ func (c overheard) QueryContext(ctx context.Context, query string, args []driver
 func TestAReadHasAnEnd(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
 	const endless = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n`
-	err := s.rowsWithin(t.Context(), 50*time.Millisecond, endless, nil, func(*Row) error { return nil })
-	if !errors.Is(err, errLongRead) {
+	err := s.reads.RowsWithin(t.Context(), 50*time.Millisecond, endless, nil, func(*engine.Row) error { return nil })
+	if !errors.Is(err, engine.ErrLongRead) {
 		t.Errorf("an endless read: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if err := s.Rows(ctx, endless, nil, func(*Row) error { return nil }); err == nil || errors.Is(err, errLongRead) {
+	if err := s.Rows(ctx, endless, nil, func(*engine.Row) error { return nil }); err == nil || errors.Is(err, engine.ErrLongRead) {
 		t.Errorf("a read that its caller ended: %v", err)
 	}
 }

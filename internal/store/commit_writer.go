@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
 )
 
 // A writer runs one transaction after the other, on one connection. It belongs to one flusher alone and needs no lock.
 type writer struct {
 	*shared
-	engine engine
+	engine engine.Connection
 	peers  coordinator
 
 	batch             // the open one
@@ -46,30 +47,6 @@ type shared struct {
 	tells       func(about, word string) []string // see Options; nil where nobody ever wants to know
 }
 
-// An engine is what runs the statements of one writer.
-type engine interface {
-	session
-	begin() error
-	commit() error
-	rollback()
-	// committed is called after a commit and its hooks, before anybody is answered. An error is an answer for all.
-	committed() error
-	close() error
-}
-
-// A session runs prepared statements in the open transaction.
-type session interface {
-	// exec says how many rows it changed.
-	exec(s *Statement, args []driver.NamedValue) (changed int64, err error)
-	// put may run the statement later, but before the next that is no put, and before the commit. Its error may come there.
-	put(s *Statement, args []driver.NamedValue) error
-	// query calls each on every row, which is good until each returns.
-	query(s *Statement, args []driver.NamedValue, each func(*Row) error) error
-	// queryMany is query for each of all, which are about different rows: each is called with the place of its arguments. Where a
-	// statement is a way to another machine they go together.
-	queryMany(s *Statement, all [][]driver.NamedValue, each func(i int, r *Row) error) error
-}
-
 // hooks are called by the flusher after a commit, before its callers are answered.
 type hooks struct {
 	due, poll func(account string, at time.Time)
@@ -81,7 +58,7 @@ type hooks struct {
 // A Tx is one batch's transaction as its ops see it.
 type Tx struct {
 	*writer
-	session
+	session engine.Session
 }
 
 // scratch is the room that operations use again and again.
@@ -120,7 +97,7 @@ func (b *batch) begin(at int64) {
 	*b = batch{At: at, hours: b.hours, unused: b.unused, changed: b.changed[:0], dues: b.dues[:0], polls: b.polls[:0], outs: b.outs[:0]}
 }
 
-func newWriter(s *shared, e engine) *writer {
+func newWriter(s *shared, e engine.Connection) *writer {
 	return &writer{
 		shared: s, engine: e, triggers: map[string]bool{},
 		batch: batch{unused: map[unusedKey]unused{}},
@@ -129,7 +106,7 @@ func newWriter(s *shared, e engine) *writer {
 
 // runBatch implements runner.
 func (w *writer) runBatch(ops []*waiting) (err error) {
-	w.batch.begin(Micro(w.now()))
+	w.batch.begin(engine.Micro(w.now()))
 	t := Tx{w, w.engine}
 	if err := w.peers.begin(&t); err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -146,7 +123,7 @@ func (w *writer) runBatch(ops []*waiting) (err error) {
 	}
 	w.notifySubscribers()
 	// Last: what is answered was on disk, under its name, when it was answered.
-	return w.engine.committed()
+	return w.engine.Committed()
 }
 
 // runAll runs the operations of a batch, those of one set together.
@@ -243,9 +220,9 @@ func (w waits) wakeWaiting(hook func(account string, at time.Time)) {
 		return
 	}
 	for _, one := range w {
-		hook(one.account, Moment(one.at))
+		hook(one.account, engine.Moment(one.at))
 		if one.ahead > one.at {
-			hook(one.account, Moment(one.ahead))
+			hook(one.account, engine.Moment(one.ahead))
 		}
 	}
 }
@@ -261,31 +238,31 @@ func (t *Tx) bind(args []any) []driver.NamedValue {
 }
 
 // Exec runs a statement that returns no rows and says how many it changed.
-func (t *Tx) Exec(s *Statement, args ...any) (changed int64, err error) {
-	return t.session.exec(s, t.bind(args))
+func (t *Tx) Exec(s *engine.Statement, args ...any) (changed int64, err error) {
+	return t.session.Exec(s, t.bind(args))
 }
 
 // Put is exec where nobody asks how many rows there were.
-func (t *Tx) Put(s *Statement, args ...any) error { return t.session.put(s, t.bind(args)) }
+func (t *Tx) Put(s *engine.Statement, args ...any) error { return t.session.Put(s, t.bind(args)) }
 
 // Query runs a statement and calls each on every row. The row is good until each returns; a
 // statement must not be run again inside its own query.
-func (t *Tx) Query(s *Statement, each func(*Row) error, args ...any) error {
-	return t.session.query(s, t.bind(args), each)
+func (t *Tx) Query(s *engine.Statement, each func(*engine.Row) error, args ...any) error {
+	return t.session.Query(s, t.bind(args), each)
 }
 
 // QueryMany runs a statement for each of all, which are about different rows, and calls each with the place of its arguments and each
 // of their rows.
-func (t *Tx) QueryMany(s *Statement, all [][]any, each func(i int, r *Row) error) error {
+func (t *Tx) QueryMany(s *engine.Statement, all [][]any, each func(i int, r *engine.Row) error) error {
 	bound := make([][]driver.NamedValue, len(all))
 	for i, args := range all {
 		bound[i] = slices.Clone(t.bind(args))
 	}
-	return t.session.queryMany(s, bound, each)
+	return t.session.QueryMany(s, bound, each)
 }
 
 // ExecMany runs a statement for each of rows, and nobody asks how many it changed.
-func (t *Tx) ExecMany(s *Statement, rows [][]any) error {
+func (t *Tx) ExecMany(s *engine.Statement, rows [][]any) error {
 	for _, args := range rows {
 		if err := t.Put(s, args...); err != nil {
 			return err
@@ -294,18 +271,15 @@ func (t *Tx) ExecMany(s *Statement, rows [][]any) error {
 	return nil
 }
 
-// RowsAtOnce is how many rows a statement of execAll changes: it saves a third of what a row costs.
-const RowsAtOnce = 16
-
 // ExecAll runs a statement that ends in a list of rowsAtOnce ids, as often as it takes.
-func (t *Tx) ExecAll(s *Statement, ids []int64, args ...any) error {
+func (t *Tx) ExecAll(s *engine.Statement, ids []int64, args ...any) error {
 	own := len(args)
-	for some := range slices.Chunk(ids, RowsAtOnce) {
+	for some := range slices.Chunk(ids, engine.RowsAtOnce) {
 		args = args[:own]
 		for _, id := range some {
 			args = append(args, id)
 		}
-		for len(args) < own+RowsAtOnce {
+		for len(args) < own+engine.RowsAtOnce {
 			args = append(args, some[0]) // a set: once more changes nothing
 		}
 		if err := t.Put(s, args...); err != nil {
@@ -313,12 +287,4 @@ func (t *Tx) ExecAll(s *Statement, ids []int64, args ...any) error {
 		}
 	}
 	return nil
-}
-
-// Padded is args and a list of rowsAtOnce ids: a set, so the first may stand in it several times.
-func Padded(args []any, ids []int64) []any {
-	for i := range RowsAtOnce {
-		args = append(args, ids[min(i, len(ids)-1)])
-	}
-	return args
 }

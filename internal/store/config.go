@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A Config is a config that decided, without its secrets.
@@ -23,16 +24,16 @@ type ConfigFile struct {
 }
 
 var (
-	saveConfigSQL = SQL(`INSERT INTO configs (version, text, at) VALUES (?1, ?2, ?3)
+	saveConfigSQL = engine.SQL(`INSERT INTO configs (version, text, at) VALUES (?1, ?2, ?3)
 		ON CONFLICT (version) DO UPDATE SET text = excluded.text, at = excluded.at`)
-	saveConfigFileSQL = SQL(`INSERT INTO config_files (version, number, name, text) VALUES (?1, ?2, ?3, ?4)
+	saveConfigFileSQL = engine.SQL(`INSERT INTO config_files (version, number, name, text) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (version, number) DO UPDATE SET name = excluded.name, text = excluded.text`)
 )
 
 // SaveConfig keeps a config. Saving a version again renews its time.
 func (s *Store) SaveConfig(ctx context.Context, c *Config, at time.Time) error {
 	err := s.Write(ctx, LaneWork, func(t *Tx) error {
-		err := t.Put(saveConfigSQL, c.Version, c.Text, Micro(at))
+		err := t.Put(saveConfigSQL, c.Version, c.Text, engine.Micro(at))
 		for i, f := range c.Files {
 			if err == nil {
 				err = t.Put(saveConfigFileSQL, c.Version, int64(i), f.Name, f.Text)
@@ -55,7 +56,7 @@ func (s *Store) SecretHash(secret string) string {
 // Config is a config that was used, as it was printed; ErrNotFound where none of that version is kept.
 func (s *Store) Config(ctx context.Context, version string) (text string, err error) {
 	err = messaging.ErrNotFound
-	read := s.Rows(ctx, `SELECT text FROM configs WHERE version = ?1`, []any{version}, func(r *Row) error { text, err = r.Text(), nil; return r.Err })
+	read := s.Rows(ctx, `SELECT text FROM configs WHERE version = ?1`, []any{version}, func(r *engine.Row) error { text, err = r.Text(), nil; return r.Err })
 	if read != nil {
 		err = read
 	}
@@ -65,7 +66,7 @@ func (s *Store) Config(ctx context.Context, version string) (text string, err er
 // ConfigFiles are the files of a config that was used; ErrNotFound where none of that version is kept.
 func (s *Store) ConfigFiles(ctx context.Context, version string) ([]ConfigFile, error) {
 	all, err := List(ctx, s, `SELECT name, text FROM config_files WHERE version = ?1 ORDER BY number`, []any{version},
-		func(r *Row) (ConfigFile, error) { return ConfigFile{r.Text(), r.Text()}, r.Err })
+		func(r *engine.Row) (ConfigFile, error) { return ConfigFile{r.Text(), r.Text()}, r.Err })
 	if err == nil && len(all) == 0 {
 		err = messaging.ErrNotFound
 	}
@@ -75,7 +76,7 @@ func (s *Store) ConfigFiles(ctx context.Context, version string) ([]ConfigFile, 
 // Configs calls each with the configs that were ever used, the newest first, until it says that
 // it has enough.
 func (s *Store) Configs(ctx context.Context, each func(version, text string) (enough bool)) error {
-	err := s.Rows(ctx, `SELECT version, text FROM configs ORDER BY at DESC`, nil, func(r *Row) error {
+	err := s.Rows(ctx, `SELECT version, text FROM configs ORDER BY at DESC`, nil, func(r *engine.Row) error {
 		if each(r.Text(), r.Text()) {
 			return errEnough
 		}

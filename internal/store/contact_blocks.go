@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A Block says that nothing is sent to a phone.
@@ -21,7 +22,7 @@ type Block struct {
 // perBlocks is how many blocks share one operation.
 const perBlocks = 256
 
-var blockSQL = SQL(`INSERT INTO blocks (phone, reason, source, at) VALUES (?1, ?2, ?3, ?4)
+var blockSQL = engine.SQL(`INSERT INTO blocks (phone, reason, source, at) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (phone) DO UPDATE SET reason = excluded.reason, source = excluded.source, event_id = 0, by_service = 0`)
 
 // Block blocks contacts, and says how many were not blocked before.
@@ -51,7 +52,7 @@ func (s *Store) Block(ctx context.Context, blocks []Block) (fresh int, err error
 				if gone > 0 {
 					continue
 				}
-				at := Micro(b.At)
+				at := engine.Micro(b.At)
 				if at == 0 {
 					at = t.At
 				}
@@ -70,10 +71,10 @@ func (s *Store) Block(ctx context.Context, blocks []Block) (fresh int, err error
 	return fresh, nil
 }
 
-var blockedSQL = SQL(`SELECT reason FROM blocks WHERE phone = ?1`)
+var blockedSQL = engine.SQL(`SELECT reason FROM blocks WHERE phone = ?1`)
 
 func (t *Tx) blocked(phone messaging.Phone) (reason string, found bool, err error) {
-	err = t.Query(blockedSQL, func(r *Row) error { reason, found = r.Text(), true; return nil }, string(phone))
+	err = t.Query(blockedSQL, func(r *engine.Row) error { reason, found = r.Text(), true; return nil }, string(phone))
 	if err == nil && !found {
 		if at, _, err := t.forgotten(phone); err != nil || at > 0 {
 			return messaging.ForgottenWords, at > 0, err
@@ -94,7 +95,7 @@ func (s *Store) FactsOf(ctx context.Context, d *messaging.Message) (f messaging.
 	if h, held := s.Held(d); held {
 		f.Held = h.Why()
 	}
-	if !d.Category.Blockable() || s.writer.lastBlock.Load()+clockSlack < Micro(d.UpdatedAt) {
+	if !d.Category.Blockable() || s.writer.lastBlock.Load()+clockSlack < engine.Micro(d.UpdatedAt) {
 		return f, nil
 	}
 	blocked, err := s.Blocked(ctx, []messaging.Phone{d.Phone})
@@ -138,8 +139,8 @@ func (s *Store) Blocks(ctx context.Context, limit int) (out []Block, err error) 
 	if limit <= 0 {
 		limit = defaultLimit
 	}
-	var q Select
-	err = s.Rows(ctx, q.SQL("phone, reason, source, at, event_id", "blocks", "phone", limit), nil, func(r *Row) error {
+	var q engine.Select
+	err = s.Rows(ctx, q.SQL("phone, reason, source, at, event_id", "blocks", "phone", limit), nil, func(r *engine.Row) error {
 		out = append(out, Block{r.Phone(), r.Text(), r.Text(), r.Time(), messaging.EventID(r.Int())})
 		return nil
 	})
@@ -151,7 +152,7 @@ func (s *Store) Blocks(ctx context.Context, limit int) (out []Block, err error) 
 
 // BlockOf is the block of one contact. That of one who was forgotten has no more than its time and its reason.
 func (s *Store) BlockOf(ctx context.Context, phone messaging.Phone) (b Block, found bool, err error) {
-	err = s.Rows(ctx, `SELECT phone, reason, source, at, event_id FROM blocks WHERE phone = ?1`, []any{string(phone)}, func(r *Row) error {
+	err = s.Rows(ctx, `SELECT phone, reason, source, at, event_id FROM blocks WHERE phone = ?1`, []any{string(phone)}, func(r *engine.Row) error {
 		b, found = Block{r.Phone(), r.Text(), r.Text(), r.Time(), messaging.EventID(r.Int())}, true
 		return nil
 	})
@@ -167,9 +168,9 @@ func (s *Store) BlockOf(ctx context.Context, phone messaging.Phone) (b Block, fo
 // Blocked is which of the phones are blocked, those of contacts that were forgotten among them, and why, as a sentence.
 func (s *Store) Blocked(ctx context.Context, phones []messaging.Phone) (map[messaging.Phone]string, error) {
 	out := map[messaging.Phone]string{}
-	for some := range slices.Chunk(phones, perList) {
-		list, args := ListOf(some)
-		err := s.Rows(ctx, `SELECT phone, reason FROM blocks WHERE phone IN (`+list+`)`, args, func(r *Row) error {
+	for some := range slices.Chunk(phones, engine.PerList) {
+		list, args := engine.ListOf(some)
+		err := s.Rows(ctx, `SELECT phone, reason FROM blocks WHERE phone IN (`+list+`)`, args, func(r *engine.Row) error {
 			out[r.Phone()] = messaging.BlockedWords(r.Text())
 			return nil
 		})
@@ -187,6 +188,6 @@ func (s *Store) Blocked(ctx context.Context, phones []messaging.Phone) (map[mess
 }
 
 var (
-	blockOfSQL = SQL(`SELECT event_id FROM blocks WHERE phone = ?1`)
-	allowSQL   = SQL(`DELETE FROM blocks WHERE phone = ?1`)
+	blockOfSQL = engine.SQL(`SELECT event_id FROM blocks WHERE phone = ?1`)
+	allowSQL   = engine.SQL(`DELETE FROM blocks WHERE phone = ?1`)
 )

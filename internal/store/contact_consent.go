@@ -7,10 +7,11 @@ import (
 	"slices"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // Of the same word the first source stays, but a proof is added to none.
-var saveConsentSQL = SQL(`INSERT INTO consents (phone, channel, category, consent, since, event_at, source, proof, event_id)
+var saveConsentSQL = engine.SQL(`INSERT INTO consents (phone, channel, category, consent, since, event_at, source, proof, event_id)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7, ?8)
 		ON CONFLICT (phone, channel, category) DO UPDATE SET
 			consent  = excluded.consent,
@@ -25,7 +26,7 @@ var saveConsentSQL = SQL(`INSERT INTO consents (phone, channel, category, consen
 // it happened, and of two at the same time the no.
 func (t *Tx) saveConsent(c *messaging.ConsentRecord) error {
 	err := t.Put(saveConsentSQL, string(c.Phone), string(cmp.Or(c.Channel, messaging.ChannelPhone)), string(cmp.Or(c.Category, messaging.Marketing)),
-		string(c.Consent), Micro(c.At), c.Source, c.Proof, int64(c.Event))
+		string(c.Consent), engine.Micro(c.At), c.Source, c.Proof, int64(c.Event))
 	if c.Consent != messaging.ConsentGiven {
 		t.NoteConsent(c.Phone)
 	}
@@ -61,7 +62,7 @@ func (t *Tx) consentOfEvent(e *messaging.Event, id messaging.EventID, phone mess
 }
 
 // What a contact said about messages of marketing on the phone: other consents, to e-mail above all, do not count.
-var consentSQL = SQL(`SELECT consent, event_at FROM consents WHERE phone = ?1 AND channel = 'phone' AND category = 'marketing'`)
+var consentSQL = engine.SQL(`SELECT consent, event_at FROM consents WHERE phone = ?1 AND channel = 'phone' AND category = 'marketing'`)
 
 // perConsents is how many records share one operation.
 const perConsents = 256
@@ -72,7 +73,7 @@ func (s *Store) SaveConsents(ctx context.Context, all []messaging.ConsentRecord)
 		err := s.Write(ctx, LaneWork, func(t *Tx) error {
 			for _, c := range some {
 				if c.At.IsZero() {
-					c.At = Moment(t.At)
+					c.At = engine.Moment(t.At)
 				}
 				if err := t.saveConsent(&c); err != nil {
 					return err
@@ -92,7 +93,7 @@ const consentColumns = `phone, channel, category, consent, since, event_at, sour
 // Consents lists what contacts agreed to, by phone, from after the given one on: at most limit (0: 50). With phone
 // it is that contact's alone.
 func (s *Store) Consents(ctx context.Context, phone, after messaging.Phone, limit int) ([]messaging.ConsentRecord, error) {
-	var q Select
+	var q engine.Select
 	if phone != "" {
 		q.And("phone = ?", string(phone))
 	}
@@ -103,7 +104,7 @@ func (s *Store) Consents(ctx context.Context, phone, after messaging.Phone, limi
 	return out, Wrap(err, "list consents")
 }
 
-func scanConsent(r *Row) (messaging.ConsentRecord, error) {
+func scanConsent(r *engine.Row) (messaging.ConsentRecord, error) {
 	return messaging.ConsentRecord{
 		Phone: r.Phone(), Channel: messaging.Channel(r.Text()), Category: messaging.Category(r.Text()),
 		Consent: messaging.Consent(r.Text()), Since: r.Time(), At: r.Time(), Source: r.Text(), Proof: r.Text(), Event: messaging.EventID(r.Int()),
@@ -113,9 +114,9 @@ func scanConsent(r *Row) (messaging.ConsentRecord, error) {
 // Agreed is what the phones said of messages of marketing.
 func (s *Store) Agreed(ctx context.Context, phones []messaging.Phone) (map[messaging.Phone]messaging.Consent, error) {
 	out := map[messaging.Phone]messaging.Consent{}
-	for some := range slices.Chunk(phones, perList) {
-		in, args := ListOf(some)
-		err := s.Rows(ctx, `SELECT phone, consent FROM consents WHERE channel = 'phone' AND category = 'marketing' AND phone IN (`+in+`)`, args, func(r *Row) error {
+	for some := range slices.Chunk(phones, engine.PerList) {
+		in, args := engine.ListOf(some)
+		err := s.Rows(ctx, `SELECT phone, consent FROM consents WHERE channel = 'phone' AND category = 'marketing' AND phone IN (`+in+`)`, args, func(r *engine.Row) error {
 			out[r.Phone()] = messaging.Consent(r.Text())
 			return nil
 		})

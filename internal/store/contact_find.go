@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // KnownContact is what is known of a contact, by connector, the one that spoke last first.
@@ -46,11 +47,11 @@ func (s *Store) findByWord(ctx context.Context, word string) (out []messaging.Fo
 	ids, err := s.keyed(ctx, wordsOfEvents, s.hash("word", word))
 	slices.Reverse(ids)
 	known := map[messaging.Phone]bool{}
-	for some := range slices.Chunk(ids, perList) {
+	for some := range slices.Chunk(ids, engine.PerList) {
 		if err != nil || len(out) >= mostFound {
 			break
 		}
-		err = s.Rows(ctx, `SELECT `+eventColumns+`, content FROM events WHERE id IN `+In(some)+` ORDER BY id DESC`, nil, func(r *Row) error {
+		err = s.Rows(ctx, `SELECT `+eventColumns+`, content FROM events WHERE id IN `+engine.In(some)+` ORDER BY id DESC`, nil, func(r *engine.Row) error {
 			row := scanEvent(r)
 			e := s.newReadEvent(&row, r.Blob())
 			if by := wordsOf(&e.Event)[word]; by != "" && len(e.words) > 0 && !known[e.Contact.Phone] {
@@ -69,7 +70,7 @@ func (s *Store) findByName(ctx context.Context, word string) (out []messaging.Fo
 	for n := perSearch; n == perSearch && err == nil; {
 		n = 0
 		err = s.Rows(ctx, `SELECT phone, connector, name, email, last_at FROM contacts WHERE (phone, connector) > (?1, ?2) ORDER BY phone, connector LIMIT ?3`,
-			[]any{last[0], last[1], int64(perSearch)}, func(r *Row) error {
+			[]any{last[0], last[1], int64(perSearch)}, func(r *engine.Row) error {
 				n++
 				f := messaging.FoundContact{Phone: r.Phone()}
 				last = [2]string{string(f.Phone), r.Text()}

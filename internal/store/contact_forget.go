@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // Forget orders contacts to be forgotten. From this commit on they are blocked, by a mark that names nobody; what is
@@ -29,9 +30,9 @@ func (s *Store) Forget(ctx context.Context, phones []messaging.Phone, source str
 }
 
 var (
-	dropConsentsSQL = SQL(`DELETE FROM consents WHERE phone = ?1`)
-	dropOptOutSQL   = SQL(`DELETE FROM opt_outs WHERE phone = ?1`)
-	forgetSQL       = SQL(`INSERT INTO forgetting (phone, connector, source, at, waits, recorded) VALUES (?1, ?2, ?3, ?4, '', ?5)
+	dropConsentsSQL = engine.SQL(`DELETE FROM consents WHERE phone = ?1`)
+	dropOptOutSQL   = engine.SQL(`DELETE FROM opt_outs WHERE phone = ?1`)
+	forgetSQL       = engine.SQL(`INSERT INTO forgetting (phone, connector, source, at, waits, recorded) VALUES (?1, ?2, ?3, ?4, '', ?5)
 			ON CONFLICT (phone, connector) DO UPDATE SET source = excluded.source, at = excluded.at, waits = '',
 				recorded = CASE WHEN forgetting.recorded = 0 THEN 0 ELSE excluded.recorded END`)
 )
@@ -39,23 +40,23 @@ var (
 // forget orders one contact to be forgotten. recorded says that the audit has the order already, as it has those of people.
 func (t *Tx) forget(phone messaging.Phone, source string, at int64, recorded bool) error {
 	byHand := int64(0)
-	if err := t.Query(blockOfSQL, func(r *Row) error { byHand = Flag(r.Int() == 0); return nil }, string(phone)); err != nil {
+	if err := t.Query(blockOfSQL, func(r *engine.Row) error { byHand = engine.Flag(r.Int() == 0); return nil }, string(phone)); err != nil {
 		return err
 	}
 	if err := t.mark(phone, at, byHand); err != nil {
 		return err
 	}
 	t.lastBlock.Store(t.At)
-	for _, drop := range []*Statement{allowSQL, dropOptOutSQL, dropConsentsSQL} {
+	for _, drop := range []*engine.Statement{allowSQL, dropOptOutSQL, dropConsentsSQL} {
 		if err := t.Put(drop, string(phone)); err != nil {
 			return fmt.Errorf("forget: %w", err)
 		}
 	}
-	err := t.Put(forgetSQL, string(phone), "", source, at, Flag(recorded))
+	err := t.Put(forgetSQL, string(phone), "", source, at, engine.Flag(recorded))
 	return Wrap(err, "forget")
 }
 
-var markSQL = SQL(`INSERT INTO forgotten (mark, at, by_hand) VALUES (?1, ?2, ?3)
+var markSQL = engine.SQL(`INSERT INTO forgotten (mark, at, by_hand) VALUES (?1, ?2, ?3)
 			ON CONFLICT (mark) DO UPDATE SET at = CASE WHEN excluded.at > forgotten.at THEN excluded.at ELSE forgotten.at END,
 				by_hand = CASE WHEN excluded.by_hand = 1 THEN 1 ELSE CASE WHEN forgotten.allowed = 1 THEN 0 ELSE forgotten.by_hand END END, allowed = 0`)
 
@@ -72,7 +73,7 @@ func (t *Tx) mark(phone messaging.Phone, at, byHand int64) error {
 // MarkBlockOf replaces a block that this event brought by a mark that names nobody.
 func (t *Tx) MarkBlockOf(phone messaging.Phone, event int64) error {
 	brought := false
-	err := t.Query(blockOfSQL, func(r *Row) error { brought = r.Int() == event; return r.Err }, string(phone))
+	err := t.Query(blockOfSQL, func(r *engine.Row) error { brought = r.Int() == event; return r.Err }, string(phone))
 	if err == nil && brought {
 		if err = t.mark(phone, t.At, 0); err == nil {
 			err = t.Put(allowSQL, string(phone))
@@ -87,7 +88,7 @@ func (s *Store) ForgetConnector(ctx context.Context, connector, source string) e
 	return Wrap(err, "forget what came by %s", connector)
 }
 
-var dropRedactionSQL = SQL(`DELETE FROM redactions WHERE connector = ?1 AND at <= ?2`)
+var dropRedactionSQL = engine.SQL(`DELETE FROM redactions WHERE connector = ?1 AND at <= ?2`)
 
 // ForgetConnector is Store.ForgetConnector for what came up to a moment.
 func (t *Tx) ForgetConnector(connector, source string, at int64) error {
@@ -101,7 +102,7 @@ func (t *Tx) ForgetConnector(connector, source string, at int64) error {
 // applyErasure carries out an event that asks for its contact to be forgotten, and has a person decide where it asks for all of its sender. It
 // says what comes of it.
 func (t *Tx) applyErasure(e *messaging.Event, id messaging.EventID, of messaging.Outcome) (reason string, err error) {
-	at := max(t.At, Micro(e.ReceivedAt)) // the event itself goes, too
+	at := max(t.At, engine.Micro(e.ReceivedAt)) // the event itself goes, too
 	if of == messaging.ForgettingAll {
 		return t.askRedaction(e, id, at)
 	}

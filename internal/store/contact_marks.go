@@ -19,6 +19,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A contact that was forgotten stays blocked, though its phone is kept nowhere: what is kept is a hash of the phone, with
@@ -50,7 +51,7 @@ func (m *erasureHashes) path() string { return m.data + ".forgotten-key" }
 
 // load reads the key where somebody is forgotten.
 func (m *erasureHashes) load(ctx context.Context, s *Store) error {
-	return s.Rows(ctx, `SELECT mark FROM forgotten LIMIT 1`, nil, func(*Row) error {
+	return s.Rows(ctx, `SELECT mark FROM forgotten LIMIT 1`, nil, func(*engine.Row) error {
 		m.any.Store(true)
 		return m.need(false)
 	})
@@ -126,9 +127,9 @@ func (t *Tx) forgotten(phone messaging.Phone) (at int64, byHand bool, err error)
 	return at, byHand, err
 }
 
-var forgottenSQL = SQL(`SELECT at, by_hand, allowed FROM forgotten WHERE mark = ?1`)
+var forgottenSQL = engine.SQL(`SELECT at, by_hand, allowed FROM forgotten WHERE mark = ?1`)
 
-func scanForgotten(r *Row) (at int64, byHand, allowed bool) {
+func scanForgotten(r *engine.Row) (at int64, byHand, allowed bool) {
 	return r.Int(), r.Int() == 1, r.Int() == 1
 }
 
@@ -137,7 +138,7 @@ func (t *Tx) everForgotten(phone messaging.Phone) (at int64, byHand, allowed boo
 	if !t.marks.any.Load() || phone == "" {
 		return 0, false, false, nil
 	}
-	err = t.Query(forgottenSQL, func(r *Row) error {
+	err = t.Query(forgottenSQL, func(r *engine.Row) error {
 		at, byHand, allowed = scanForgotten(r)
 		return r.Err
 	}, t.marks.of(phone))
@@ -165,15 +166,15 @@ func (s *Store) Forgotten(ctx context.Context, phones []messaging.Phone) (map[me
 		return nil, nil
 	}
 	out := map[messaging.Phone]time.Time{}
-	for some := range slices.Chunk(phones, perList) {
+	for some := range slices.Chunk(phones, engine.PerList) {
 		by := make(map[string]messaging.Phone, len(some))
 		hashes := make([]string, len(some))
 		for i, p := range some {
 			hashes[i] = s.marks.of(p)
 			by[hashes[i]] = p
 		}
-		in, args := ListOf(hashes)
-		err := s.Rows(ctx, `SELECT mark, at FROM forgotten WHERE allowed = 0 AND mark IN (`+in+`)`, args, func(r *Row) error {
+		in, args := engine.ListOf(hashes)
+		err := s.Rows(ctx, `SELECT mark, at FROM forgotten WHERE allowed = 0 AND mark IN (`+in+`)`, args, func(r *engine.Row) error {
 			out[by[r.Text()]] = r.Time()
 			return nil
 		})
@@ -184,7 +185,7 @@ func (s *Store) Forgotten(ctx context.Context, phones []messaging.Phone) (map[me
 	return out, nil
 }
 
-var eraseEventSQL = SQL(`UPDATE events SET phone = '', phone_problem = ?2, dedupe_key = ?3, cleared = 'forgotten', content_type = '', content = ?4 WHERE id = ?1`)
+var eraseEventSQL = engine.SQL(`UPDATE events SET phone = '', phone_problem = ?2, dedupe_key = ?3, cleared = 'forgotten', content_type = '', content = ?4 WHERE id = ?1`)
 
 // EraseEvent takes out of an event whom it is about. Its key stays known as one that was used.
 func (t *Tx) EraseEvent(id int64) error {

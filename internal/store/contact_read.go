@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // What events say of contacts is for people to read and search. No decision asks it, so a webhook pays for the number of its event in
@@ -79,20 +80,20 @@ func plainWord(text string) string {
 }
 
 var (
-	unreadSQL      = SQL(`INSERT INTO unread_events (event_id) VALUES (?1) ON CONFLICT DO NOTHING`)
-	stillUnreadSQL = SQL(`SELECT e.phone, e.content FROM unread_events u JOIN events e ON e.id = u.event_id WHERE u.event_id = ?1`)
-	isReadSQL      = SQL(`DELETE FROM unread_events WHERE event_id IN (` + Placeholders(1) + `)`)
-	knownSQL       = SQL(`SELECT ` + knownColumns + ` FROM contacts WHERE phone = ?1 AND connector = ?2`)
-	knowSQL        = SQL(`INSERT INTO contacts (` + knownColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+	unreadSQL      = engine.SQL(`INSERT INTO unread_events (event_id) VALUES (?1) ON CONFLICT DO NOTHING`)
+	stillUnreadSQL = engine.SQL(`SELECT e.phone, e.content FROM unread_events u JOIN events e ON e.id = u.event_id WHERE u.event_id = ?1`)
+	isReadSQL      = engine.SQL(`DELETE FROM unread_events WHERE event_id IN (` + engine.Placeholders(1) + `)`)
+	knownSQL       = engine.SQL(`SELECT ` + knownColumns + ` FROM contacts WHERE phone = ?1 AND connector = ?2`)
+	knowSQL        = engine.SQL(`INSERT INTO contacts (` + knownColumns + `) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
 		ON CONFLICT (phone, connector) DO UPDATE SET name = excluded.name, email = excluded.email, language = excluded.language,
 			country = excluded.country, timezone = excluded.timezone, tags = excluded.tags, first_at = excluded.first_at, last_at = excluded.last_at,
 			orders = excluded.orders, order_at = excluded.order_at, order_name = excluded.order_name, spent = excluded.spent`)
-	isToldSQL = SQL(`SELECT e.id FROM events e WHERE e.id = ?1 AND e.cleared <> 'forgotten' AND NOT EXISTS (SELECT 1 FROM unread_events u WHERE u.event_id = e.id)`)
+	isToldSQL = engine.SQL(`SELECT e.id FROM events e WHERE e.id = ?1 AND e.cleared <> 'forgotten' AND NOT EXISTS (SELECT 1 FROM unread_events u WHERE u.event_id = e.id)`)
 )
 
 const knownColumns = `phone, connector, name, email, language, country, timezone, tags, first_at, last_at, orders, order_at, order_name, spent`
 
-func scanKnown(r *Row) (c messaging.KnownContact, err error) {
+func scanKnown(r *engine.Row) (c messaging.KnownContact, err error) {
 	c = messaging.KnownContact{
 		Phone: r.Phone(), Connector: r.Text(), Name: r.Text(), Email: r.Text(), Language: r.Text(), Country: r.Text(), Timezone: r.Text(),
 	}
@@ -117,7 +118,7 @@ func (t *Tx) know(c *messaging.KnownContact) error {
 		return err
 	}
 	return t.Put(knowSQL, string(c.Phone), c.Connector, c.Name, c.Email, c.Language, c.Country, c.Timezone, tags,
-		Micro(c.FirstAt), Micro(c.LastAt), c.Orders, Micro(c.OrderAt), c.OrderName, spent)
+		engine.Micro(c.FirstAt), engine.Micro(c.LastAt), c.Orders, engine.Micro(c.OrderAt), c.OrderName, spent)
 }
 
 // learn adds what an event said.
@@ -159,7 +160,7 @@ type Look func(ctx context.Context, events []messaging.Event) (note func(t *Tx, 
 // read; nil is nobody. One process calls it at a time.
 func (s *Store) ReadContacts(ctx context.Context, look Look) (n int, err error) {
 	again := map[int64]bool{}
-	ids, err := List(ctx, s, `SELECT event_id, again FROM unread_events ORDER BY event_id LIMIT ?1`, []any{int64(perRead)}, func(r *Row) (int64, error) {
+	ids, err := List(ctx, s, `SELECT event_id, again FROM unread_events ORDER BY event_id LIMIT ?1`, []any{int64(perRead)}, func(r *engine.Row) (int64, error) {
 		id := r.Int()
 		again[id] = r.Int() == 1
 		return id, r.Err
@@ -167,7 +168,7 @@ func (s *Store) ReadContacts(ctx context.Context, look Look) (n int, err error) 
 	if err != nil || len(ids) == 0 {
 		return 0, Wrap(err, "events to read")
 	}
-	events, err := List(ctx, s, `SELECT `+eventColumns+`, content FROM events WHERE id IN `+In(ids)+` ORDER BY id`, nil, func(r *Row) (readEvent, error) {
+	events, err := List(ctx, s, `SELECT `+eventColumns+`, content FROM events WHERE id IN `+engine.In(ids)+` ORDER BY id`, nil, func(r *engine.Row) (readEvent, error) {
 		e := scanEvent(r)
 		return s.newReadEvent(&e, r.Blob()), r.Err
 	})
@@ -229,7 +230,7 @@ func (t *Tx) readAll(ids []int64, events []readEvent, hash func(...string) int64
 	}
 	var same []*readEvent
 	changed = map[int64]bool{}
-	err = t.QueryMany(stillUnreadSQL, asked, func(i int, r *Row) error {
+	err = t.QueryMany(stillUnreadSQL, asked, func(i int, r *engine.Row) error {
 		if e := &events[i]; r.Phone() != e.Contact.Phone || !bytes.Equal(r.Blob(), e.content) {
 			changed[int64(e.ID)] = true
 		} else if !e.scratch() {
@@ -260,7 +261,7 @@ func (t *Tx) learnAll(events []*readEvent) error {
 			asked = append(asked, []any{who.phone, who.connector})
 		}
 	}
-	err := t.QueryMany(knownSQL, asked, func(_ int, r *Row) error {
+	err := t.QueryMany(knownSQL, asked, func(_ int, r *engine.Row) error {
 		c, err := scanKnown(r)
 		*known[of{string(c.Phone), c.Connector}] = c
 		return err
@@ -292,7 +293,7 @@ func (t *Tx) isTold(hash, event int64) (told bool, err error) {
 	ids, err := t.find(wordsOfEvents, wordsOfEvents, hash)
 	for _, id := range slices.Clone(ids) {
 		if err == nil && id != event && !told {
-			err = t.Query(isToldSQL, func(*Row) error { told = true; return nil }, id)
+			err = t.Query(isToldSQL, func(*engine.Row) error { told = true; return nil }, id)
 		}
 	}
 	return told, Wrap(err, "orders of event %d", event)

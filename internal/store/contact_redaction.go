@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A Redaction is a sender's request that all that came by it is forgotten. A person carries it out or refuses it; until then its
@@ -24,7 +25,7 @@ type Redaction struct {
 
 const redactionColumns = `connector, event_id, source, at, up_to, contacts, events, recorded`
 
-func scanRedaction(r *Row) (Redaction, error) {
+func scanRedaction(r *engine.Row) (Redaction, error) {
 	return Redaction{
 		Connector: r.Text(), Event: messaging.EventID(r.Int()), Source: r.Text(), At: r.Time(), UpTo: r.Time(), Contacts: r.Int(), Events: r.Int(), Recorded: r.Int() == 1,
 	}, r.Err
@@ -36,7 +37,7 @@ func (s *Store) Redactions(ctx context.Context) ([]Redaction, error) {
 	return out, Wrap(err, "list requests to forget what came by a connector")
 }
 
-var askRedactionSQL = SQL(`INSERT INTO redactions (` + redactionColumns + `) VALUES (?1, ?2, ?3, ?4, ?4, 0, 0, 0)
+var askRedactionSQL = engine.SQL(`INSERT INTO redactions (` + redactionColumns + `) VALUES (?1, ?2, ?3, ?4, ?4, 0, 0, 0)
 		ON CONFLICT (connector) DO UPDATE SET up_to = CASE WHEN excluded.up_to > redactions.up_to THEN excluded.up_to ELSE redactions.up_to END`)
 
 // askRedaction opens a request, or widens the one that is open. The same request again is the same open one.
@@ -55,13 +56,13 @@ func (s *Store) Redacting(ctx context.Context, phones []messaging.Phone) (map[me
 	}
 	open, out := map[string]int64{}, map[messaging.Phone]string{}
 	for i := range all {
-		open[all[i].Connector] = Micro(all[i].UpTo)
+		open[all[i].Connector] = engine.Micro(all[i].UpTo)
 	}
-	for some := range slices.Chunk(phones, perList) {
+	for some := range slices.Chunk(phones, engine.PerList) {
 		ids, err := s.keyedEvents(ctx, some)
-		for few := range slices.Chunk(ids, perList) {
+		for few := range slices.Chunk(ids, engine.PerList) {
 			if err == nil {
-				err = s.Rows(ctx, `SELECT phone, connector, received_at FROM events WHERE id IN `+In(few), nil, func(r *Row) error {
+				err = s.Rows(ctx, `SELECT phone, connector, received_at FROM events WHERE id IN `+engine.In(few), nil, func(r *engine.Row) error {
 					phone := r.Phone()
 					connector := out[phone]
 					err := cameBy(r, open, &connector)
@@ -80,7 +81,7 @@ func (s *Store) Redacting(ctx context.Context, phones []messaging.Phone) (map[me
 }
 
 // cameBy reads an event's connector and when it came. first is the first of the open connectors, by name, by which something came in time.
-func cameBy(r *Row, open map[string]int64, first *string) error {
+func cameBy(r *engine.Row, open map[string]int64, first *string) error {
 	if by, at := r.Text(), r.Int(); at <= open[by] && (*first == "" || by < *first) {
 		*first = by
 	}
@@ -88,13 +89,13 @@ func cameBy(r *Row, open map[string]int64, first *string) error {
 }
 
 var (
-	openRedactionsSQL = SQL(`SELECT connector, up_to FROM redactions ORDER BY connector`)
-	eventsAmongSQL    = SQL(`SELECT connector, received_at FROM events WHERE id IN (` + Placeholders(2) + `) AND phone = ?1`)
+	openRedactionsSQL = engine.SQL(`SELECT connector, up_to FROM redactions ORDER BY connector`)
+	eventsAmongSQL    = engine.SQL(`SELECT connector, received_at FROM events WHERE id IN (` + engine.Placeholders(2) + `) AND phone = ?1`)
 )
 
 // openRedactions are the connectors all of which is asked to be forgotten, each with the microsecond up to which.
 func (t *Tx) openRedactions() (open map[string]int64, err error) {
-	err = t.Query(openRedactionsSQL, func(r *Row) error {
+	err = t.Query(openRedactionsSQL, func(r *engine.Row) error {
 		if open == nil {
 			open = map[string]int64{}
 		}
@@ -110,11 +111,11 @@ func (t *Tx) redacting(open map[string]int64, phone messaging.Phone, hash func(.
 		return "", nil
 	}
 	ids, err := t.peers.find(t, phonesOfEvents, phonesOfEvents, phoneHash(phone, hash), nil)
-	for some := range slices.Chunk(ids, RowsAtOnce) {
+	for some := range slices.Chunk(ids, engine.RowsAtOnce) {
 		if err != nil {
 			break
 		}
-		err = t.Query(eventsAmongSQL, func(r *Row) error { return cameBy(r, open, &connector) }, Padded([]any{string(phone)}, some)...)
+		err = t.Query(eventsAmongSQL, func(r *engine.Row) error { return cameBy(r, open, &connector) }, engine.Padded([]any{string(phone)}, some)...)
 	}
 	return connector, Wrap(err, "whether a contact is to be forgotten")
 }

@@ -20,9 +20,11 @@
 //  10. contact_forget.go, contact_marks.go, contact_redaction.go: who is forgotten, or shall be; single_sweep.go, sqlite_space.go: when
 //     keys and free pages go.
 //  11. instance.go, restoration.go: data that was restored knows it, and what may have been sent is in doubt.
-//  12. read.go, read_*.go: what commands show. sqlite_*.go: what knows SQLite, sqlite_dialect.go first.
-//  13. postgres_engine.go: one connection, and what goes to the server together; postgres_sets.go: many executions of a statement
-//     as one; postgres_peers.go: what holds where others write, too; postgres_open.go.
+//  12. read.go, read_*.go: what commands show. sqlite_open.go, postgres_open.go: how the data of a file and of a server is opened.
+//  13. postgres_peers.go: what holds where others write, too; postgres_notices.go: what is heard of them; postgres_identity.go: where the data
+//     lives.
+//
+// What knows SQLite and PostgreSQL, and no table, is package engine: how a statement is written for both, and the connections that run it.
 //
 // What only one feature needs stands in its folder, with its statements, as methods of its Records: package auth has who
 // may come in, report the numbers that people look at, alerts and outbox what is told to people and systems outside,

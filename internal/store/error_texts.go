@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // What the service says about messages that it did not send is counted by text, so that somebody can read
@@ -69,10 +70,10 @@ func (t *Tx) hear(words string, id messaging.MessageID, failed, forget bool) {
 }
 
 var (
-	errorTextSQL = SQL(`INSERT INTO error_texts (text, sample, rejected, failed, first_at, last_at, message) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6)
+	errorTextSQL = engine.SQL(`INSERT INTO error_texts (text, sample, rejected, failed, first_at, last_at, message) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6)
 		ON CONFLICT (text) DO UPDATE SET sample = excluded.sample, rejected = error_texts.rejected + excluded.rejected,
 			failed = error_texts.failed + excluded.failed, last_at = excluded.last_at, message = excluded.message`)
-	trimErrorTextsSQL = SQL(`DELETE FROM error_texts WHERE last_at < (SELECT last_at FROM error_texts ORDER BY last_at DESC LIMIT 1 OFFSET ?1 + 0)`)
+	trimErrorTextsSQL = engine.SQL(`DELETE FROM error_texts WHERE last_at < (SELECT last_at FROM error_texts ORDER BY last_at DESC LIMIT 1 OFFSET ?1 + 0)`)
 )
 
 func (t *Tx) writeErrorTexts() error {
@@ -114,10 +115,10 @@ func (s *Store) ErrorTexts(ctx context.Context, since time.Time, limit int) ([]E
 	if limit <= 0 {
 		limit = defaultLimit
 	}
-	var q Select
-	q.And("last_at >= ?", Micro(since))
+	var q engine.Select
+	q.And("last_at >= ?", engine.Micro(since))
 	out, err := List(ctx, s, q.SQL("text, sample, rejected, failed, first_at, last_at, message", "error_texts", "last_at DESC, text", limit), q.Args,
-		func(r *Row) (ErrorText, error) {
+		func(r *engine.Row) (ErrorText, error) {
 			return ErrorText{r.Text(), r.Text(), r.Int(), r.Int(), r.Time(), r.Time(), messaging.MessageID(r.Int())}, nil
 		})
 	return out, Wrap(err, "list what the service said")
@@ -138,7 +139,7 @@ func (t *Tx) applyErrorText(a *messaging.Attempt, phone messaging.Phone, test bo
 // its template, and for another try.
 func (t *Tx) heedFailure(m *messaging.Message, at time.Time, s *Store) error {
 	var d messaging.Message
-	if err := t.Query(MessageSQL, func(r *Row) error { d, _ = ScanMessage(r); return r.Err }, int64(m.ID)); err != nil {
+	if err := t.Query(MessageSQL, func(r *engine.Row) error { d, _ = ScanMessage(r); return r.Err }, int64(m.ID)); err != nil {
 		return err
 	}
 	if d.Test == "" {
@@ -163,7 +164,7 @@ func (t *Tx) heedFailure(m *messaging.Message, at time.Time, s *Store) error {
 const byService = "the service"
 
 // Whoever blocked the contact before stays the one who did.
-var serviceBlockSQL = SQL(`INSERT INTO blocks (phone, reason, source, at, by_service) VALUES (?1, ?2, ?3, ?4, 1) ON CONFLICT (phone) DO NOTHING`)
+var serviceBlockSQL = engine.SQL(`INSERT INTO blocks (phone, reason, source, at, by_service) VALUES (?1, ?2, ?3, ?4, 1) ON CONFLICT (phone) DO NOTHING`)
 
 // blockByService blocks a contact by the service's word, unless somebody did before.
 func (t *Tx) blockByService(phone messaging.Phone, words string) error {

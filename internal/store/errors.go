@@ -28,14 +28,6 @@ type NoWrite struct{ Err error }
 func (u NoWrite) Error() string { return u.Err.Error() }
 func (u NoWrite) Unwrap() error { return u.Err }
 
-// Wrap adds what was done to err, as fmt.Errorf does; nil stays nil.
-func Wrap(err error, format string, args ...any) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf(format+": %w", append(args, err)...)
-}
-
 // A StateError says that a message is not in the state that an order about it needs.
 type StateError struct {
 	ID    messaging.MessageID
@@ -57,17 +49,6 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("message %d %s (%s); this needs one that is %s", e.ID, words[e.State], e.State, e.Want)
 }
 
-// A NewerSchemaError says that the data was written by another version of nudgewire.
-type NewerSchemaError struct{ Found, Known int64 }
-
-// Error names both versions and the next step.
-func (e *NewerSchemaError) Error() string {
-	if e.Found < e.Known {
-		return fmt.Sprintf("the data has schema version %d and this nudgewire reads version %d; start the daemon once to bring it up to date", e.Found, e.Known)
-	}
-	return fmt.Sprintf("the data has schema version %d and this nudgewire knows versions up to %d; use the newer nudgewire that wrote it", e.Found, e.Known)
-}
-
 // A PanicError is a panic inside one operation of a batch; its neighbours were not harmed.
 type PanicError struct {
 	Value any
@@ -76,3 +57,11 @@ type PanicError struct {
 
 // Error leaves the stack out; it is there for the log.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// Wrap adds what was done to err, as fmt.Errorf does; nil stays nil.
+func Wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf(format+": %w", append(args, err)...)
+}

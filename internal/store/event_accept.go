@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // Accept stores the events of one request, with everything that follows from them, in one
@@ -137,7 +138,7 @@ func (p *encodedPlan) prepare(plan *messaging.Plan, hash func(...string) int64) 
 	if e.ReceivedAt.IsZero() {
 		return fmt.Errorf("event %s does not say when it was received", e.Ref())
 	}
-	p.plan, p.hash, p.received = plan, hash(e.Connector, e.DedupeKey), Micro(e.ReceivedAt)
+	p.plan, p.hash, p.received = plan, hash(e.Connector, e.DedupeKey), engine.Micro(e.ReceivedAt)
 	if e.ContentKey != "" {
 		p.content = contentHash(e.Connector, e.ContentKey, hash)
 	}
@@ -235,7 +236,7 @@ func (t *Tx) accept(p *encodedPlan, settle Settle) (messaging.Receipt, error) {
 	return receipt, t.markPlannedInDoubt(e, receipt.EventID, receipt.Decisions)
 }
 
-var insertEventSQL = SQL(`INSERT INTO events (id, hash, connector, kind, topic, dedupe_key, content_key, phone, phone_problem, occurred_at, received_at, content_type, content)
+var insertEventSQL = engine.SQL(`INSERT INTO events (id, hash, connector, kind, topic, dedupe_key, content_key, phone, phone_problem, occurred_at, received_at, content_type, content)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`)
 
 func (t *Tx) insertEvent(p *encodedPlan) (id int64, err error) {
@@ -244,7 +245,7 @@ func (t *Tx) insertEvent(p *encodedPlan) (id int64, err error) {
 	}
 	e := &p.plan.Event
 	err = t.Put(insertEventSQL, id, p.hash, e.Connector, e.Kind, e.Topic, e.DedupeKey, e.ContentKey,
-		string(e.Contact.Phone), e.Contact.PhoneProblem, Micro(e.OccurredAt), p.received, e.ContentType, p.packed)
+		string(e.Contact.Phone), e.Contact.PhoneProblem, engine.Micro(e.OccurredAt), p.received, e.ContentType, p.packed)
 	if err == nil {
 		err = t.peers.remember(t, key{Part: p.received / dayMicros, Hash: p.hash, ID: id}, true)
 	}
@@ -266,7 +267,7 @@ func (t *Tx) decide(p *encodedPlan, i int, id messaging.EventID, settle Settle) 
 	d := proposal.Decision
 	d.EventID = id
 	if d.At.IsZero() {
-		d.At = Moment(t.At)
+		d.At = engine.Moment(t.At)
 	}
 	if settles(d.Outcome) {
 		if settle == nil {
@@ -371,7 +372,7 @@ func (t *Tx) carryOut(p *encodedPlan, i int, id messaging.EventID, done *messagi
 	return queued, nil, err
 }
 
-func (t *Tx) changeWaiting(s *Statement, id messaging.MessageID, args ...any) error {
+func (t *Tx) changeWaiting(s *engine.Statement, id messaging.MessageID, args ...any) error {
 	n, err := t.Exec(s, args...)
 	if err == nil && n == 0 {
 		err = errNotWaiting(id)
@@ -383,7 +384,7 @@ func errNotWaiting(id messaging.MessageID) error {
 	return fmt.Errorf("settled, but message %d does not wait", id)
 }
 
-var insertMessageSQL = SQL(`INSERT INTO messages (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state, reason,
+var insertMessageSQL = engine.SQL(`INSERT INTO messages (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state, reason,
 			due_at, expires_at, created_at, updated_at, config, ended_send, zone, step, account, tries, sent_as, other_keys, run_id, replaces, test)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'waiting', ?10, ?11, ?12, ?13, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)`)
 
@@ -392,12 +393,12 @@ func (t *Tx) insertMessage(proposal *messaging.Proposal, ready *readyProposal, w
 	if err != nil {
 		return 0, fmt.Errorf("message: %w", err)
 	}
-	due, created := Micro(enqueue.DueAt), Micro(enqueue.CreatedAt)
+	due, created := engine.Micro(enqueue.DueAt), engine.Micro(enqueue.CreatedAt)
 	if created == 0 {
 		created = t.At
 	}
-	if err := t.Put(insertMessageSQL, id, int64(event), Micro(proposal.EventAt), proposal.Correlation.Trigger, proposal.Correlation.Key, ready.correlation, string(enqueue.Phone),
-		string(enqueue.Category), what.send, enqueue.Reason, due, Micro(enqueue.ExpiresAt), created, enqueue.Config, what.ended,
+	if err := t.Put(insertMessageSQL, id, int64(event), engine.Micro(proposal.EventAt), proposal.Correlation.Trigger, proposal.Correlation.Key, ready.correlation, string(enqueue.Phone),
+		string(enqueue.Category), what.send, enqueue.Reason, due, engine.Micro(enqueue.ExpiresAt), created, enqueue.Config, what.ended,
 		enqueue.Zone, int64(enqueue.Step), enqueue.Account, int64(enqueue.Tries), enqueue.SentAs, strings.Join(proposal.Others, "\n"), int64(0), int64(0), enqueue.Test); err != nil {
 		return 0, fmt.Errorf("message: %w", err)
 	}
@@ -426,7 +427,7 @@ func (t *Tx) queued(id int64, ready *readyProposal, of messaging.Correlation, d 
 	return err
 }
 
-var restartSQL = SQL(`UPDATE messages SET event_id = ?2, phone = ?3, category = ?4, send = ?5, reason = ?6, tries = 0,
+var restartSQL = engine.SQL(`UPDATE messages SET event_id = ?2, phone = ?3, category = ?4, send = ?5, reason = ?6, tries = 0,
 			due_at = ?7, expires_at = ?8, config = ?9, updated_at = ?10, event_at = ?11, ended_send = ?12, first_due_at = 0, zone = ?13, account = ?14, step = ?15, sent_as = ?16, other_keys = ?17, owner = '', restarts = restarts + 1
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
@@ -440,7 +441,7 @@ func (t *Tx) restart(proposal *messaging.Proposal, ready *readyProposal, what en
 	if !expires.IsZero() {
 		expires = expires.Add(due.Sub(enqueue.DueAt))
 	}
-	t.wakeSender(enqueue.Account, Micro(due))
+	t.wakeSender(enqueue.Account, engine.Micro(due))
 	if proposal.Correlation.Key != "" { // the phone may be another one now
 		if err := t.peers.remember(t, key{Part: correlations, Hash: ready.byPhone, ID: int64(id)}, false); err != nil {
 			return err
@@ -456,5 +457,5 @@ func (t *Tx) restart(proposal *messaging.Proposal, ready *readyProposal, what en
 	}
 	delete(t.foreseen.rows, int64(id)) // it is read again
 	return t.Put(restartSQL, int64(id), int64(event), string(enqueue.Phone), string(enqueue.Category),
-		what.send, enqueue.Reason, Micro(due), Micro(expires), enqueue.Config, t.At, Micro(proposal.EventAt), what.ended, enqueue.Zone, enqueue.Account, int64(enqueue.Step), enqueue.SentAs, strings.Join(proposal.Others, "\n"))
+		what.send, enqueue.Reason, engine.Micro(due), engine.Micro(expires), enqueue.Config, t.At, engine.Micro(proposal.EventAt), what.ended, enqueue.Zone, enqueue.Account, int64(enqueue.Step), enqueue.SentAs, strings.Join(proposal.Others, "\n"))
 }

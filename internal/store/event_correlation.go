@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A correlation key is looked up by an 8-byte hash and then by its texts. It leads to every message that it ever
@@ -147,7 +148,7 @@ type matter struct {
 
 // matter looks at the messages that are foreseen, and asks nothing.
 func (t *Tx) matter(a *asked) (m matter) {
-	trigger := t.callsNow(a.w.Correlation.Trigger, Moment(t.At))
+	trigger := t.callsNow(a.w.Correlation.Trigger, engine.Moment(t.At))
 	var seen map[messaging.MessageID]bool // where more than one hash is looked under
 	hashes := a.hashes()
 	if len(hashes) > len(a.names) {
@@ -257,10 +258,10 @@ type correlatedRow struct {
 	claimed      time.Time
 }
 
-var correlatedSQL = SQL(`SELECT id, state, trigger_name, correlation_key, other_keys, due_at, created_at, claimed_at, event_at, restarts, step, ` + labelColumns + `
+var correlatedSQL = engine.SQL(`SELECT id, state, trigger_name, correlation_key, other_keys, due_at, created_at, claimed_at, event_at, restarts, step, ` + labelColumns + `
 		FROM messages WHERE id = ?1 {{for update}}`)
 
-func scanCorrelated(r *Row) (d correlatedRow) {
+func scanCorrelated(r *engine.Row) (d correlatedRow) {
 	d.ID, d.state = messaging.MessageID(r.Int()), messaging.State(r.Text())
 	d.trigger, d.key, d.others = r.Text(), r.Text(), r.Text()
 	d.DueAt, d.CreatedAt, d.claimed, d.EventAt, d.Restarts = r.Time(), r.Time(), r.Time(), r.Time(), int(r.Int())
@@ -331,7 +332,7 @@ func (t *Tx) foreseeEvents(plans []*encodedPlan) error {
 			}
 		}
 	}
-	if err := fresh.ask(t, eventKeySQL, func(_ eventKey, r *Row) (eventKey, error) { return scanEventKey(r), nil }); err != nil {
+	if err := fresh.ask(t, eventKeySQL, func(_ eventKey, r *engine.Row) (eventKey, error) { return scanEventKey(r), nil }); err != nil {
 		return Wrap(err, "what is stored about the events")
 	}
 	return t.foresee(all...)
@@ -364,9 +365,11 @@ func (t *Tx) foresee(all ...asked) error {
 			}
 		}
 	}
-	err := rows.ask(t, correlatedSQL, func(_ *correlatedRow, r *Row) (*correlatedRow, error) { d := scanCorrelated(r); return &d, nil })
+	err := rows.ask(t, correlatedSQL, func(_ *correlatedRow, r *engine.Row) (*correlatedRow, error) { d := scanCorrelated(r); return &d, nil })
 	if err == nil {
-		err = ends.ask(t, tombstonesSQL, func(all []remembered, r *Row) ([]remembered, error) { return append(all, scanRemembered(r)), nil })
+		err = ends.ask(t, tombstonesSQL, func(all []remembered, r *engine.Row) ([]remembered, error) {
+			return append(all, scanRemembered(r)), nil
+		})
 	}
 	if err == nil {
 		err = t.foreseeMore(all)
@@ -375,8 +378,8 @@ func (t *Tx) foresee(all ...asked) error {
 }
 
 var (
-	attemptInDoubtSQL = SQL(`SELECT 1 FROM attempts WHERE message = ?1 AND state = 'in_doubt' LIMIT 1`)
-	wasSentOnceSQL    = SQL(`SELECT message, state, at FROM sent_once WHERE correlation = ?1`)
+	attemptInDoubtSQL = engine.SQL(`SELECT 1 FROM attempts WHERE message = ?1 AND state = 'in_doubt' LIMIT 1`)
+	wasSentOnceSQL    = engine.SQL(`SELECT message, state, at FROM sent_once WHERE correlation = ?1`)
 )
 
 // foreseeMore reads what the messages of proposals leave open.
@@ -398,15 +401,15 @@ func (t *Tx) foreseeMore(all []asked) error {
 			sequences.add(newest)
 		}
 	}
-	err := doubts.ask(t, attemptInDoubtSQL, func(bool, *Row) (bool, error) { return true, nil })
+	err := doubts.ask(t, attemptInDoubtSQL, func(bool, *engine.Row) (bool, error) { return true, nil })
 	if err == nil {
-		err = fails.ask(t, polledSQL, func(_ bool, r *Row) (bool, error) {
+		err = fails.ask(t, polledSQL, func(_ bool, r *engine.Row) (bool, error) {
 			m, err := scanFollowed(r)
 			return m.Status == messaging.StatusFailed || !m.Final && m.DeliveredAt.IsZero(), err
 		})
 	}
 	if err == nil {
-		err = once.ask(t, wasSentOnceSQL, func(_ messaging.Sent, r *Row) (messaging.Sent, error) {
+		err = once.ask(t, wasSentOnceSQL, func(_ messaging.Sent, r *engine.Row) (messaging.Sent, error) {
 			return messaging.Sent{ID: messaging.MessageID(r.Int()), State: messaging.State(r.Text()), At: r.Time()}, nil
 		})
 	}
@@ -435,13 +438,13 @@ func (a *ask[T]) add(ids ...int64) {
 }
 
 // ask runs a statement for each number, in ascending order, in which their rows are locked. scan takes a row in.
-func (a *ask[T]) ask(t *Tx, s *Statement, scan func(before T, r *Row) (T, error)) error {
+func (a *ask[T]) ask(t *Tx, s *engine.Statement, scan func(before T, r *engine.Row) (T, error)) error {
 	slices.Sort(a.fresh)
 	args := make([][]any, len(a.fresh))
 	for i, id := range a.fresh {
 		args[i] = []any{id}
 	}
-	return t.QueryMany(s, args, func(i int, r *Row) (err error) {
+	return t.QueryMany(s, args, func(i int, r *engine.Row) (err error) {
 		id := a.fresh[i]
 		if a.into[id], err = scan(a.into[id], r); err == nil {
 			err = r.Err
@@ -492,9 +495,9 @@ type remembered struct {
 	phone        messaging.Phone
 }
 
-var tombstonesSQL = SQL(`SELECT trigger_name, correlation_key, phone, event_id, ref, event_at, expires_at FROM tombstones WHERE correlation = ?1`)
+var tombstonesSQL = engine.SQL(`SELECT trigger_name, correlation_key, phone, event_id, ref, event_at, expires_at FROM tombstones WHERE correlation = ?1`)
 
-func scanRemembered(r *Row) (one remembered) {
+func scanRemembered(r *engine.Row) (one remembered) {
 	one.trigger, one.key, one.phone = r.Text(), r.Text(), r.Phone()
 	one.EventID, one.Ref, one.EventAt, one.ExpiresAt = messaging.EventID(r.Int()), r.Text(), r.Time(), r.Time()
 	return one
@@ -503,11 +506,11 @@ func scanRemembered(r *Row) (one remembered) {
 // tombstone is the memory of a cancelling event that concerns the proposal; nil for none. One about the matter itself counts before one
 // about the phone.
 func (t *Tx) tombstone(a *asked) (found *messaging.Tombstone) {
-	trigger := t.callsNow(a.w.Correlation.Trigger, Moment(t.At))
+	trigger := t.callsNow(a.w.Correlation.Trigger, engine.Moment(t.At))
 	for _, under := range a.names {
 		for _, m := range a.memories(under.ready) {
 			for _, one := range t.foreseen.ends[m.hash] {
-				if one.trigger != under.trigger || !sameKey(one.key, m.key) || string(one.phone) != m.phone || Micro(one.ExpiresAt) <= t.At || t.callsNow(one.trigger, one.EventAt) != trigger {
+				if one.trigger != under.trigger || !sameKey(one.key, m.key) || string(one.phone) != m.phone || engine.Micro(one.ExpiresAt) <= t.At || t.callsNow(one.trigger, one.EventAt) != trigger {
 					continue // of another key with the same hash, over, or of whoever has the old name now
 				}
 				if one.ByPhone = m.byPhone; found == nil || found.ByPhone && !one.ByPhone {
@@ -530,7 +533,7 @@ func (t *Tx) recordTombstone(proposal *messaging.Proposal, ready *readyProposal,
 }
 
 // The newest fact is kept, and the longest memory.
-var recordTombstoneSQL = SQL(`INSERT INTO tombstones (correlation, trigger_name, correlation_key, phone, event_id, ref, event_at, expires_at)
+var recordTombstoneSQL = engine.SQL(`INSERT INTO tombstones (correlation, trigger_name, correlation_key, phone, event_id, ref, event_at, expires_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 		ON CONFLICT (correlation, trigger_name, correlation_key, phone) DO UPDATE SET
 			event_id   = CASE WHEN excluded.event_at >= tombstones.event_at THEN excluded.event_id ELSE tombstones.event_id END,
@@ -543,7 +546,7 @@ func (t *Tx) rememberCancel(proposal *messaging.Proposal, m memory, id messaging
 	if at.IsZero() {
 		at = e.Time()
 	}
-	if err := t.Put(recordTombstoneSQL, m.hash, proposal.Correlation.Trigger, m.key, m.phone, int64(id), e.Ref(), Micro(at), Micro(proposal.Forget)); err != nil {
+	if err := t.Put(recordTombstoneSQL, m.hash, proposal.Correlation.Trigger, m.key, m.phone, int64(id), e.Ref(), engine.Micro(at), engine.Micro(proposal.Forget)); err != nil {
 		return fmt.Errorf("tombstone: %w", err)
 	}
 	delete(t.foreseen.ends, m.hash)

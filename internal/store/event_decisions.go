@@ -7,21 +7,22 @@ import (
 	"slices"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 const decisionColumns = `event_id, trigger_name, outcome, reason, key, message, later, clauses, config, at, kept`
 
 var (
-	insertDecisionSQL = SQL(`INSERT INTO decisions (event_id, number, trigger_name, outcome, reason, key, message, later, clauses, config, at)
+	insertDecisionSQL = engine.SQL(`INSERT INTO decisions (event_id, number, trigger_name, outcome, reason, key, message, later, clauses, config, at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`)
-	lastDecisionSQL = SQL(`SELECT number FROM decisions WHERE event_id = ?1 ORDER BY number DESC LIMIT 1`)
+	lastDecisionSQL = engine.SQL(`SELECT number FROM decisions WHERE event_id = ?1 ORDER BY number DESC LIMIT 1`)
 )
 
 // insertDecision stores what a trigger said to an event, as that many-th. clauses are its own, as EncodeList makes them.
 func (t *Tx) insertDecision(number int64, d *messaging.Decision, clauses string) error {
 	later, err := EncodeList(d.Later)
 	if err == nil {
-		err = t.Put(insertDecisionSQL, int64(d.EventID), number, d.Trigger, string(d.Outcome), d.Reason, d.Key, int64(d.MessageID), later, clauses, d.Config, Micro(d.At))
+		err = t.Put(insertDecisionSQL, int64(d.EventID), number, d.Trigger, string(d.Outcome), d.Reason, d.Key, int64(d.MessageID), later, clauses, d.Config, engine.Micro(d.At))
 	}
 	return Wrap(err, "decision")
 }
@@ -29,7 +30,7 @@ func (t *Tx) insertDecision(number int64, d *messaging.Decision, clauses string)
 // sayLater stores one more decision about an event.
 func (t *Tx) sayLater(d *messaging.Decision, clauses string) error {
 	last := int64(0)
-	if err := t.Query(lastDecisionSQL, func(r *Row) error { last = r.Int(); return r.Err }, int64(d.EventID)); err != nil {
+	if err := t.Query(lastDecisionSQL, func(r *engine.Row) error { last = r.Int(); return r.Err }, int64(d.EventID)); err != nil {
 		return fmt.Errorf("decision: %w", err)
 	}
 	return t.insertDecision(last+1, d, clauses)
@@ -52,7 +53,7 @@ func DecodeList[T any](text string) (all []T, err error) {
 }
 
 // scanDecision reads decisionColumns. kept is false of one whose reasons are not kept any more.
-func scanDecision(r *Row) (d messaging.Decision, kept bool, err error) {
+func scanDecision(r *engine.Row) (d messaging.Decision, kept bool, err error) {
 	d = messaging.Decision{
 		EventID: messaging.EventID(r.Int()), Trigger: r.Text(), Outcome: messaging.Outcome(r.Text()), Reason: r.Text(), Key: r.Text(),
 		MessageID: messaging.MessageID(r.Int()),
@@ -74,8 +75,8 @@ func scanDecision(r *Row) (d messaging.Decision, kept bool, err error) {
 // decisionsOf reads the decisions about the events ids, those of one event in their order. gone are the events of whose decisions only
 // is known which messages they led to.
 func (s *Store) decisionsOf(ctx context.Context, ids []messaging.EventID, each func(messaging.Decision)) (gone []messaging.EventID, err error) {
-	for some := range slices.Chunk(ids, perList) {
-		err := s.Rows(ctx, `SELECT `+decisionColumns+` FROM decisions WHERE event_id IN `+In(some)+` ORDER BY event_id, number`, nil, func(r *Row) error {
+	for some := range slices.Chunk(ids, engine.PerList) {
+		err := s.Rows(ctx, `SELECT `+decisionColumns+` FROM decisions WHERE event_id IN `+engine.In(some)+` ORDER BY event_id, number`, nil, func(r *engine.Row) error {
 			d, kept, err := scanDecision(r)
 			if n := len(gone); !kept && (n == 0 || gone[n-1] != d.EventID) {
 				gone = append(gone, d.EventID)
@@ -109,16 +110,16 @@ func (s *Store) Shadows(ctx context.Context, f MessageFilter) (out []Shadow, err
 	if f.Limit <= 0 {
 		f.Limit = defaultLimit
 	}
-	var q Select
+	var q engine.Select
 	q.And("d.outcome = 'shadowed'")
 	q.When(f.Trigger != "", "d.trigger_name = ?", f.Trigger)
 	q.When(f.Phone != "", "e.phone = ?", string(f.Phone))
 	q.When(f.EventID != 0, "d.event_id = ?", int64(f.EventID))
 	q.When(f.Before > 0, "d.event_id < ?", int64(f.Before))
-	q.When(!f.Since.IsZero(), "d.at >= ?", Micro(f.Since))
-	q.When(!f.Until.IsZero(), "d.at < ?", Micro(f.Until))
+	q.When(!f.Since.IsZero(), "d.at >= ?", engine.Micro(f.Since))
+	q.When(!f.Until.IsZero(), "d.at < ?", engine.Micro(f.Until))
 	columns := "e.phone, " + columnsOf("d", decisionColumns)
-	err = s.Rows(ctx, q.SQL(columns, "decisions d JOIN events e ON e.id = d.event_id", "d.event_id DESC, d.number DESC", f.Limit), q.Args, func(r *Row) error {
+	err = s.Rows(ctx, q.SQL(columns, "decisions d JOIN events e ON e.id = d.event_id", "d.event_id DESC, d.number DESC", f.Limit), q.Args, func(r *engine.Row) error {
 		one := Shadow{Phone: r.Phone()}
 		var err error
 		one.Decision, _, err = scanDecision(r)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // Deduplication has two parts: the key of the event, an 8-byte hash of connector and dedupe key and the day it was
@@ -71,18 +72,18 @@ type eventKey struct {
 	received                int64
 }
 
-var eventKeySQL = SQL(`SELECT connector, dedupe_key, content_key, received_at FROM events WHERE id = ?1`)
+var eventKeySQL = engine.SQL(`SELECT connector, dedupe_key, content_key, received_at FROM events WHERE id = ?1`)
 
-func scanEventKey(r *Row) eventKey { return eventKey{r.Text(), r.Text(), r.Text(), r.Int()} }
+func scanEventKey(r *engine.Row) eventKey { return eventKey{r.Text(), r.Text(), r.Text(), r.Int()} }
 
 func (t *Tx) eventKey(id int64) (k eventKey, err error) {
 	if k, known := t.foreseen.events[id]; known {
 		return k, nil
 	}
-	err = t.Query(eventKeySQL, func(r *Row) error { k = scanEventKey(r); return r.Err }, id)
+	err = t.Query(eventKeySQL, func(r *engine.Row) error { k = scanEventKey(r); return r.Err }, id)
 	return k, err
 }
 
 // sameKey reports whether a stored key is that of an event. Not every engine keeps a text to the byte (see clean), and the hash
 // under which it was found is that of the text as it came.
-func sameKey(stored, own string) bool { return PostgresText(stored) == PostgresText(own) }
+func sameKey(stored, own string) bool { return engine.PostgresText(stored) == engine.PostgresText(own) }

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // The attempt's number guards a claim: a late caller finds another one, or no row.
-var insertLookupSQL = SQL(`INSERT INTO lookups (event_id, connector, attempts, due_at, lease_ends, received_at, reason)
+var insertLookupSQL = engine.SQL(`INSERT INTO lookups (event_id, connector, attempts, due_at, lease_ends, received_at, reason)
 		VALUES (?1, ?2, 0, ?3, 0, ?3, '')`)
 
 // await stores that an accepted event is to be looked up before it is planned.
@@ -24,8 +25,8 @@ func (t *Tx) await(id int64, e *messaging.Event, received int64) error {
 }
 
 var (
-	dueLookupsSQL  = SQL(`SELECT ` + lookupColumns + ` FROM lookups WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2 + 0 {{skip locked}}`)
-	claimLookupSQL = SQL(`UPDATE lookups SET attempts = ?2, due_at = ?3, lease_ends = ?3, owner = ?4 WHERE event_id = ?1`)
+	dueLookupsSQL  = engine.SQL(`SELECT ` + lookupColumns + ` FROM lookups WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2 + 0 {{skip locked}}`)
+	claimLookupSQL = engine.SQL(`UPDATE lookups SET attempts = ?2, due_at = ?3, lease_ends = ?3, owner = ?4 WHERE event_id = ?1`)
 )
 
 // ClaimLookups takes up to n look-ups that are due, the longest due first, each with its event whole.
@@ -41,18 +42,18 @@ func (s *Store) ClaimLookups(ctx context.Context, now time.Time, lease time.Dura
 	var got []messaging.PendingLookup
 	err := s.Write(ctx, LaneWork, func(t *Tx) error {
 		got = got[:0]
-		err := t.Query(dueLookupsSQL, func(r *Row) error {
+		err := t.Query(dueLookupsSQL, func(r *engine.Row) error {
 			got = append(got, scanLookup(r))
 			return nil
-		}, Micro(now), int64(n))
+		}, engine.Micro(now), int64(n))
 		if err != nil {
 			return err
 		}
 		for i := range got {
 			l := &got[i]
 			l.Attempt++
-			l.UnderWay, l.NextAt = true, Moment(Micro(now.Add(lease)))
-			if err := t.Put(claimLookupSQL, int64(l.EventID), int64(l.Attempt), Micro(l.NextAt), s.calls.ownerNow()); err != nil {
+			l.UnderWay, l.NextAt = true, engine.Moment(engine.Micro(now.Add(lease)))
+			if err := t.Put(claimLookupSQL, int64(l.EventID), int64(l.Attempt), engine.Micro(l.NextAt), s.calls.ownerNow()); err != nil {
 				return err
 			}
 		}
@@ -76,7 +77,7 @@ func (s *Store) ClaimLookups(ctx context.Context, now time.Time, lease time.Dura
 	return out, nil
 }
 
-var endLookupSQL = SQL(`DELETE FROM lookups WHERE event_id = ?1 AND attempts = ?2 AND lease_ends > 0`)
+var endLookupSQL = engine.SQL(`DELETE FROM lookups WHERE event_id = ?1 AND attempts = ?2 AND lease_ends > 0`)
 
 // dropLookup ends a look-up whose event is gone or broken, and reports that.
 func (s *Store) dropLookup(ctx context.Context, l *messaging.PendingLookup, why error) error {
@@ -86,7 +87,7 @@ func (s *Store) dropLookup(ctx context.Context, l *messaging.PendingLookup, why 
 	return errors.Join(why, err)
 }
 
-var retryLookupSQL = SQL(`UPDATE lookups SET attempts = ?3, due_at = ?4, lease_ends = 0, owner = '', reason = ?5 WHERE event_id = ?1 AND attempts = ?2 AND lease_ends > 0`)
+var retryLookupSQL = engine.SQL(`UPDATE lookups SET attempts = ?3, due_at = ?4, lease_ends = 0, owner = '', reason = ?5 WHERE event_id = ?1 AND attempts = ?2 AND lease_ends > 0`)
 
 // RetryLookup puts a claimed look-up off. ErrClaimLost when it is not claimed by that attempt
 // any more.
@@ -96,7 +97,7 @@ func (s *Store) RetryLookup(ctx context.Context, r messaging.LookupRetry) error 
 		if r.Free {
 			attempts--
 		}
-		at := max(Micro(r.At), 1)
+		at := max(engine.Micro(r.At), 1)
 		n, err := t.Exec(retryLookupSQL, int64(r.EventID), int64(r.Attempt), attempts, at, CutReason(r.Reason))
 		if err == nil && n == 0 {
 			err = NoWrite{messaging.ErrClaimLost}
@@ -150,8 +151,8 @@ func (s *Store) Complete(ctx context.Context, l messaging.PendingLookup, plan me
 }
 
 var (
-	enrichEventSQL = SQL(`UPDATE events SET phone = ?2, phone_problem = ?3, content_type = ?4, content = ?5 WHERE id = ?1`)
-	saidSQL        = SQL(`SELECT trigger_name, key FROM decisions WHERE event_id = ?1 ORDER BY number`)
+	enrichEventSQL = engine.SQL(`UPDATE events SET phone = ?2, phone_problem = ?3, content_type = ?4, content = ?5 WHERE id = ?1`)
+	saidSQL        = engine.SQL(`SELECT trigger_name, key FROM decisions WHERE event_id = ?1 ORDER BY number`)
 )
 
 // complete writes what was found into the event and settles its proposals.
@@ -159,7 +160,7 @@ func (t *Tx) complete(l *messaging.PendingLookup, p *encodedPlan, settle Settle)
 	id, e := l.EventID, &p.plan.Event
 	if at, _, _, err := t.everForgotten(e.Contact.Phone); err != nil {
 		return messaging.Receipt{}, err
-	} else if at > 0 && at >= Micro(e.ReceivedAt) {
+	} else if at > 0 && at >= engine.Micro(e.ReceivedAt) {
 		return t.completeForgotten(id)
 	}
 	newPhone := l.Event.Contact.Phone == "" && e.Contact.Phone != ""
@@ -180,7 +181,7 @@ func (t *Tx) complete(l *messaging.PendingLookup, p *encodedPlan, settle Settle)
 	type cancelled struct{ trigger, key string }
 	done := map[cancelled]bool{}
 	last := int64(0)
-	err = t.Query(saidSQL, func(r *Row) error {
+	err = t.Query(saidSQL, func(r *engine.Row) error {
 		done[cancelled{r.Text(), r.Text()}] = true
 		last++
 		return r.Err
@@ -237,7 +238,7 @@ func (t *Tx) completeForgotten(id messaging.EventID) (messaging.Receipt, error) 
 	if err := t.EraseEvent(int64(id)); err != nil {
 		return messaging.Receipt{}, fmt.Errorf("event: %w", err)
 	}
-	d := messaging.Decision{EventID: id, Trigger: messaging.Erasure, Outcome: messaging.Skipped, Reason: "plans nothing: the contact was forgotten while it was looked up", At: Moment(t.At)}
+	d := messaging.Decision{EventID: id, Trigger: messaging.Erasure, Outcome: messaging.Skipped, Reason: "plans nothing: the contact was forgotten while it was looked up", At: engine.Moment(t.At)}
 	if err := t.sayLater(&d, ""); err != nil {
 		return messaging.Receipt{}, err
 	}
@@ -255,7 +256,7 @@ func (s *Store) NextLookup(ctx context.Context) (at time.Time, ok bool, err erro
 
 const lookupColumns = `event_id, connector, attempts, due_at, lease_ends, received_at, reason`
 
-func scanLookup(r *Row) messaging.PendingLookup {
+func scanLookup(r *engine.Row) messaging.PendingLookup {
 	return messaging.PendingLookup{
 		EventID: messaging.EventID(r.Int()), Connector: r.Text(), Attempt: int(r.Int()), NextAt: r.Time(),
 		UnderWay: r.Int() != 0, Since: r.Time(), Reason: r.Text(),
@@ -264,8 +265,8 @@ func scanLookup(r *Row) messaging.PendingLookup {
 
 // addLookups tells of those events that wait to be looked up.
 func (s *Store) addLookups(ctx context.Context, ids []messaging.EventID, at map[messaging.EventID]*EventRow) error {
-	for some := range slices.Chunk(ids, perList) {
-		err := s.Rows(ctx, `SELECT `+lookupColumns+` FROM lookups WHERE event_id IN `+In(some), nil, func(r *Row) error {
+	for some := range slices.Chunk(ids, engine.PerList) {
+		err := s.Rows(ctx, `SELECT `+lookupColumns+` FROM lookups WHERE event_id IN `+engine.In(some), nil, func(r *engine.Row) error {
 			l := scanLookup(r)
 			at[l.EventID].Lookup = &l
 			return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // wants reports whether a decision is about what a contact wants.
@@ -17,15 +18,15 @@ func wants(o messaging.Outcome) bool {
 }
 
 var (
-	unmarkSQL = SQL(`UPDATE forgotten SET allowed = 1 WHERE mark = ?1`)
+	unmarkSQL = engine.SQL(`UPDATE forgotten SET allowed = 1 WHERE mark = ?1`)
 
 	// A person's block stays as it is.
-	optOutSQL = SQL(`INSERT INTO blocks (phone, reason, source, at, event_id) VALUES (?1, ?2, ?3, ?4, ?5)
+	optOutSQL = engine.SQL(`INSERT INTO blocks (phone, reason, source, at, event_id) VALUES (?1, ?2, ?3, ?4, ?5)
 		ON CONFLICT (phone) DO UPDATE SET reason = excluded.reason, source = excluded.source, at = excluded.at, event_id = excluded.event_id, by_service = 0
 		WHERE blocks.event_id > 0 OR blocks.by_service = 1`)
-	optInSQL    = SQL(`DELETE FROM blocks WHERE phone = ?1 AND (event_id > 0 OR (by_service = 1 AND at <= ?2))`)
-	optedOutSQL = SQL(`SELECT opted_out, event_at, event_id FROM opt_outs WHERE phone = ?1`)
-	proposalSQL = SQL(`INSERT INTO opt_outs (phone, opted_out, event_at, event_id) VALUES (?1, ?2, ?3, ?4)
+	optInSQL    = engine.SQL(`DELETE FROM blocks WHERE phone = ?1 AND (event_id > 0 OR (by_service = 1 AND at <= ?2))`)
+	optedOutSQL = engine.SQL(`SELECT opted_out, event_at, event_id FROM opt_outs WHERE phone = ?1`)
+	proposalSQL = engine.SQL(`INSERT INTO opt_outs (phone, opted_out, event_at, event_id) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (phone) DO UPDATE SET opted_out = excluded.opted_out, event_at = excluded.event_at, event_id = excluded.event_id`)
 )
 
@@ -33,7 +34,7 @@ var (
 // it. The later word counts by the time when it happened, and of two at the same time the no. A
 // person's block is a person's to end.
 func (t *Tx) optOut(e *messaging.Event, w *messaging.Proposal, id messaging.EventID) (reason string, err error) {
-	phone, at, out := string(w.Correlation.Phone), Micro(w.EventAt), w.Decision.Outcome == messaging.Blocked
+	phone, at, out := string(w.Correlation.Phone), engine.Micro(w.EventAt), w.Decision.Outcome == messaging.Blocked
 	var later int64 = -1
 	gone, byHand, err := t.forgotten(w.Correlation.Phone)
 	switch {
@@ -51,7 +52,7 @@ func (t *Tx) optOut(e *messaging.Event, w *messaging.Proposal, id messaging.Even
 	if err := t.consentOfEvent(e, id, w.Correlation.Phone, messaging.ChannelPhone, !out); err != nil {
 		return "", err
 	}
-	err = t.Query(optedOutSQL, func(r *Row) error {
+	err = t.Query(optedOutSQL, func(r *engine.Row) error {
 		was, when, event := r.Int() == 1, r.Int(), r.Int()
 		if when > at || when == at && was && !out {
 			later = event
@@ -66,7 +67,7 @@ func (t *Tx) optOut(e *messaging.Event, w *messaging.Proposal, id messaging.Even
 	case later == 0:
 		return "changes nothing: a person allowed the contact later", nil
 	}
-	if err := t.Put(proposalSQL, phone, Flag(out), at, int64(id)); err != nil {
+	if err := t.Put(proposalSQL, phone, engine.Flag(out), at, int64(id)); err != nil {
 		return "", fmt.Errorf("what the contact wants: %w", err)
 	}
 	if out {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A ring bounds what strangers can make us keep: the newest rejected requests of each connector, and
@@ -20,7 +21,7 @@ const (
 	maxRejectedSample = 512
 )
 
-var insertRejectedSQL = SQL(`INSERT INTO rejected_requests (id, connector, status, stage, reason, method, bytes, sample, at)
+var insertRejectedSQL = engine.SQL(`INSERT INTO rejected_requests (id, connector, status, stage, reason, method, bytes, sample, at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`)
 
 // RejectRequest keeps the trace of a request that was not taken. Its ID is given here.
@@ -30,7 +31,7 @@ func (s *Store) RejectRequest(ctx context.Context, r messaging.RejectedRequest) 
 		if err != nil {
 			return err
 		}
-		at := Micro(r.At)
+		at := engine.Micro(r.At)
 		if at == 0 {
 			at = t.At
 		}
@@ -58,14 +59,14 @@ func (s *Store) CountRejectedRequests(ctx context.Context, n int64) error {
 }
 
 var (
-	oldRejectedSQL   = SQL(`SELECT id FROM rejected_requests WHERE connector = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2 + 0`)
-	trimConnectorSQL = SQL(`DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE connector = ?1 AND id <= ?2 ORDER BY id LIMIT 200)`)
-	trimRejectedSQL  = SQL(`DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE id <= ?1 ORDER BY id LIMIT 200)`)
+	oldRejectedSQL   = engine.SQL(`SELECT id FROM rejected_requests WHERE connector = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2 + 0`)
+	trimConnectorSQL = engine.SQL(`DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE connector = ?1 AND id <= ?2 ORDER BY id LIMIT 200)`)
+	trimRejectedSQL  = engine.SQL(`DELETE FROM rejected_requests WHERE id IN (SELECT id FROM rejected_requests WHERE id <= ?1 ORDER BY id LIMIT 200)`)
 )
 
 func (t *Tx) trimRing(connector string, newest int64, keep ring) error {
 	var oldest int64
-	err := t.Query(oldRejectedSQL, func(r *Row) error {
+	err := t.Query(oldRejectedSQL, func(r *engine.Row) error {
 		oldest = r.Int()
 		return nil
 	}, connector, keep.perConnector)

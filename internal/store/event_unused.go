@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // What came to nothing is counted in the commit that stores it, one row for each connector, reason and kind: an event that is of use writes
@@ -86,13 +87,13 @@ func (t *Tx) addUnused(key unusedKey, id int64) {
 }
 
 var (
-	unusedSQL = SQL(`INSERT INTO unused (connector, why, kind, writer, n, first_at, last_at, used_at, event_id)
+	unusedSQL = engine.SQL(`INSERT INTO unused (connector, why, kind, writer, n, first_at, last_at, used_at, event_id)
 		VALUES (?1, ?2, ?3, {{writer}}, ?4, ?5, ?5, 0, ?6)
 		ON CONFLICT (connector, why, kind, writer) DO UPDATE SET
 			n = CASE WHEN unused.last_at > ?7 AND ` + notUsedSince + ` THEN unused.n ELSE 0 END + excluded.n,
 			first_at = CASE WHEN unused.n > 0 AND unused.last_at > ?7 AND ` + notUsedSince + ` THEN unused.first_at ELSE excluded.first_at END,
 			last_at = excluded.last_at, event_id = excluded.event_id`)
-	usedAgainSQL = SQL(`INSERT INTO unused (connector, why, kind, writer, n, first_at, last_at, used_at, event_id)
+	usedAgainSQL = engine.SQL(`INSERT INTO unused (connector, why, kind, writer, n, first_at, last_at, used_at, event_id)
 		VALUES (?1, ?2, ?3, {{writer}}, 0, 0, 0, ?4, 0)
 		ON CONFLICT (connector, why, kind, writer) DO UPDATE SET n = 0, used_at = excluded.used_at`)
 )
@@ -141,7 +142,7 @@ func (s *Store) Unused(ctx context.Context, now time.Time) ([]messaging.UnusedCo
 		messaging.UnusedCount
 		used time.Time
 	}
-	rows, err := List(ctx, s, `SELECT connector, why, kind, n, first_at, last_at, used_at, event_id FROM unused ORDER BY connector, why, kind, writer`, nil, func(r *Row) (counted, error) {
+	rows, err := List(ctx, s, `SELECT connector, why, kind, n, first_at, last_at, used_at, event_id FROM unused ORDER BY connector, why, kind, writer`, nil, func(r *engine.Row) (counted, error) {
 		u := messaging.UnusedCount{Connector: r.Text(), Why: messaging.Unused(r.Text()), Kind: r.Text(), Count: r.Int(), First: r.Time(), Last: r.Time()}
 		used := r.Time()
 		u.Event = messaging.EventID(r.Int())
@@ -187,7 +188,7 @@ func (s *Store) Unused(ctx context.Context, now time.Time) ([]messaging.UnusedCo
 	return out, nil
 }
 
-var endUnusedSQL = SQL(`DELETE FROM unused WHERE ?1 = '' OR connector = ?1`)
+var endUnusedSQL = engine.SQL(`DELETE FROM unused WHERE ?1 = '' OR connector = ?1`)
 
 // EndUnused forgets what came to nothing, because a person has seen to it: of a connector, or of all with "".
 func (s *Store) EndUnused(ctx context.Context, connector string) error {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // What keeps messages back is a row of holds, whoever ordered it: messaging.HoldKinds lists the kinds. This file reads them, sets and ends
@@ -59,24 +60,24 @@ const setHold = `INSERT INTO holds (scope, name, kind, of_account, part, way, re
 		at = CASE WHEN holds.ended_at = 0 AND excluded.kind <> 'service' AND excluded.kind <> 'restored' THEN holds.at ELSE excluded.at END`
 
 var (
-	setHoldSQL = SQL(setHold)
-	endHoldSQL = SQL(`UPDATE holds SET ended_at = ?7, probe = 0 WHERE scope = ?1 AND name = ?2 AND kind = ?3 AND of_account = ?4 AND part = ?5 AND way = ?6 AND ended_at = 0`)
+	setHoldSQL = engine.SQL(setHold)
+	endHoldSQL = engine.SQL(`UPDATE holds SET ended_at = ?7, probe = 0 WHERE scope = ?1 AND name = ?2 AND kind = ?3 AND of_account = ?4 AND part = ?5 AND way = ?6 AND ended_at = 0`)
 
-	forgetHoldsSQL = SQL(`DELETE FROM holds WHERE (ended_at > 0 AND ended_at < ?1 AND kind <> 'restored') OR (ended_at = 0 AND scope = 'account' AND until_at < ?2)`)
+	forgetHoldsSQL = engine.SQL(`DELETE FROM holds WHERE (ended_at > 0 AND ended_at < ?1 AND kind <> 'restored') OR (ended_at = 0 AND scope = 'account' AND until_at < ?2)`)
 )
 
 // holdRow is a hold as setHold takes it.
 func holdRow(h *messaging.Hold) []any {
 	return []any{
-		string(h.Scope), h.Name, string(h.Kind), h.Account, h.Part, h.Way, cut(h.Reason, maxAnswer), h.Who, Micro(h.At), Micro(h.Until),
-		h.Cause, int64(h.Strikes), Flag(h.ByStatus), Flag(h.Asked), int64(h.Probe), contentOf(h),
+		string(h.Scope), h.Name, string(h.Kind), h.Account, h.Part, h.Way, cut(h.Reason, maxAnswer), h.Who, engine.Micro(h.At), engine.Micro(h.Until),
+		h.Cause, int64(h.Strikes), engine.Flag(h.ByStatus), engine.Flag(h.Asked), int64(h.Probe), contentOf(h),
 	}
 }
 
 // hold sets a hold. One that holds already has its reason changed, and not its time.
 func (t *Tx) hold(h messaging.Hold) error {
 	if h.At.IsZero() {
-		h.At = Moment(t.At)
+		h.At = engine.Moment(t.At)
 	}
 	err := t.forgetHolds()
 	if err == nil {
@@ -169,7 +170,7 @@ func (s *Store) holdsNow() []messaging.Hold {
 // storedHolds reads the holds that have not ended: first what is to be reviewed, then the longest first, and last what the service does.
 func (s *Store) storedHolds(ctx context.Context) ([]messaging.Hold, error) {
 	all, err := List(ctx, s, `SELECT scope, name, kind, of_account, part, way, reason, who, at, until_at, cause, strikes, by_status, asked, probe FROM holds WHERE ended_at = 0
-		ORDER BY CASE kind WHEN 'restored' THEN 0 WHEN 'service' THEN 2 ELSE 1 END, at, scope, name, of_account, part, way`, nil, func(r *Row) (messaging.Hold, error) {
+		ORDER BY CASE kind WHEN 'restored' THEN 0 WHEN 'service' THEN 2 ELSE 1 END, at, scope, name, of_account, part, way`, nil, func(r *engine.Row) (messaging.Hold, error) {
 		return messaging.Hold{
 			Scope: messaging.HoldScope(r.Text()), Name: r.Text(), Kind: messaging.HoldKind(r.Text()), Account: r.Text(), Part: r.Text(), Way: r.Text(),
 			Reason: r.Text(), Who: r.Text(), At: r.Time(), Until: r.Time(),
@@ -248,7 +249,7 @@ func (s *Store) Unsent(ctx context.Context, scope messaging.HoldScope, name stri
 		looks = append(looks, `SELECT 1 FROM runs WHERE ended_at = 0 AND job = ?1`)
 	}
 	for i := 0; i < len(looks) && err == nil && !found; i++ {
-		err = s.Rows(ctx, looks[i]+` LIMIT 1`, args, func(*Row) error { found = true; return nil })
+		err = s.Rows(ctx, looks[i]+` LIMIT 1`, args, func(*engine.Row) error { found = true; return nil })
 	}
 	return found, Wrap(err, "look for what %s %q has not sent", scope, name)
 }

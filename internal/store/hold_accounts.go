@@ -7,6 +7,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/pace"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
 )
 
@@ -56,10 +57,10 @@ func (p Pause) Paused() pace.Halted {
 }
 
 var (
-	beginHoldSQL = SQL(setHold + ` WHERE holds.ended_at > 0`)
+	beginHoldSQL = engine.SQL(setHold + ` WHERE holds.ended_at > 0`)
 
 	// takeHoldSQL changes nothing, and is held by the transaction from then on.
-	takeHoldSQL = SQL(`UPDATE holds SET probe = 0 WHERE scope = ?1 AND name = ?2 AND kind = ?3 AND of_account = ?4 AND part = ?5 AND way = ?6
+	takeHoldSQL = engine.SQL(`UPDATE holds SET probe = 0 WHERE scope = ?1 AND name = ?2 AND kind = ?3 AND of_account = ?4 AND part = ?5 AND way = ?6
 		AND ended_at = 0 AND at = ?7 AND until_at = ?8`)
 )
 
@@ -77,7 +78,7 @@ func (p Pause) Swap(ctx context.Context, from, to pace.Halted) (bool, error) {
 			changed, err = t.Exec(beginHoldSQL, holdRow(&h)...)
 			return err
 		}
-		changed, err = t.Exec(takeHoldSQL, string(h.Scope), h.Name, string(h.Kind), h.Account, h.Part, h.Way, Micro(from.Since), Micro(from.Until))
+		changed, err = t.Exec(takeHoldSQL, string(h.Scope), h.Name, string(h.Kind), h.Account, h.Part, h.Way, engine.Micro(from.Since), engine.Micro(from.Until))
 		switch {
 		case err != nil || changed == 0:
 			return err
@@ -104,7 +105,7 @@ func (s *Store) goneAccounts(ctx context.Context) (out []messaging.Hold, err err
 	if err != nil {
 		return nil, err
 	}
-	runs, err := List(ctx, s, `SELECT DISTINCT account FROM runs WHERE ended_at = 0`, nil, Text)
+	runs, err := List(ctx, s, `SELECT DISTINCT account FROM runs WHERE ended_at = 0`, nil, engine.Text)
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(append(names, runs...)))) {
 		if err == nil && s.Gone(name) {
 			out = append(out, messaging.Hold{Scope: messaging.ScopeAccount, Name: name, Kind: messaging.HoldGone, Reason: "is gone from the config"})

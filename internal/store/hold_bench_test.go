@@ -1,13 +1,13 @@
 package store
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A backlog is what messages that are halted look like in the ledger, by their number i.
@@ -30,17 +30,12 @@ func haltedBacklog(b *testing.B, n int, of backlog) string {
 	if err := s.Close(); err != nil {
 		b.Fatal(err)
 	}
-	drv, err := sqliteDriver()
-	if err != nil {
-		b.Fatal(err)
-	}
-	c := connector{driver: drv, uri: sqliteURI(path), setup: []string{"PRAGMA synchronous = OFF", "PRAGMA cache_size = -262144", "PRAGMA temp_store = MEMORY"}}
-	conn, err := c.Connect(context.Background())
+	db, err := engine.OpenFile(path, "PRAGMA synchronous = OFF", "PRAGMA cache_size = -262144", "PRAGMA temp_store = MEMORY")
 	if err != nil {
 		b.Fatal(err)
 	}
 	if n > 0 {
-		err = execOn(conn, fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+		_, err = db.ExecContext(b.Context(), fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
 			INSERT INTO messages (id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state, reason, due_at, expires_at,
 				created_at, updated_at, claimed_at, attempt, restarts, owner, lease_ends, config)
 			SELECT i, %s, 1700000000000000 + i, '%s', '%s' || i, random(), '4477' || (10000000 + i), 'marketing',
@@ -49,11 +44,11 @@ func haltedBacklog(b *testing.B, n int, of backlog) string {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := execOn(conn, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		if _, err := db.ExecContext(b.Context(), "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
 			b.Fatal(err)
 		}
 	}
-	if err := conn.Close(); err != nil {
+	if err := db.Close(); err != nil {
 		b.Fatal(err)
 	}
 	return path

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // What a run has handed over are messages, which the sender claims without a look at their run.
@@ -43,7 +44,7 @@ const unsentRows = `SELECT 1 FROM run_rows r JOIN messages d ON d.id >= r.messag
 const sendingRows = `SELECT 1 FROM messages WHERE id IN (SELECT id FROM messages WHERE state = 'sending')
 	AND state = 'sending' AND substr(correlation_key, 1, length(?1)) = ?1 LIMIT 1`
 
-var pauseSentSQL = SQL(`UPDATE runs SET state = 'paused', before = 'uploading', reason = ?2, stopped = CASE WHEN ?4 = '' THEN 'person' ELSE 'config' END, stopped_by = ?3, held = ?4, owner = '', lease_ends = 0, ended_at = 0
+var pauseSentSQL = engine.SQL(`UPDATE runs SET state = 'paused', before = 'uploading', reason = ?2, stopped = CASE WHEN ?4 = '' THEN 'person' ELSE 'config' END, stopped_by = ?3, held = ?4, owner = '', lease_ends = 0, ended_at = 0
 		WHERE id = ?1 AND (state = 'done' OR state = 'partial' OR state = 'failed')`)
 
 // PauseSent pauses a run that has ended while messages of it still wait, as though it had not: a
@@ -52,7 +53,7 @@ var pauseSentSQL = SQL(`UPDATE runs SET state = 'paused', before = 'uploading', 
 // person's pause.
 func (s *Store) PauseSent(ctx context.Context, run messaging.RunID, who, held, reason string) (paused bool, err error) {
 	unsent := false
-	err = s.Rows(ctx, unsentRows, []any{int64(run)}, func(*Row) error { unsent = true; return nil })
+	err = s.Rows(ctx, unsentRows, []any{int64(run)}, func(*engine.Row) error { unsent = true; return nil })
 	if err == nil && unsent {
 		err = s.changeHolds(ctx, nil, func(t *Tx) error {
 			n, err := t.Exec(pauseSentSQL, int64(run), reason, who, held)
@@ -104,7 +105,7 @@ func (s *Store) EndCancelled(ctx context.Context) (n int64, left bool, err error
 
 // sends reports whether a row of the run is claimed.
 func (s *Store) sends(ctx context.Context, run messaging.RunID) (found bool, err error) {
-	err = s.Rows(ctx, sendingRows, []any{messaging.RowKeys(run)}, func(*Row) error { found = true; return nil })
+	err = s.Rows(ctx, sendingRows, []any{messaging.RowKeys(run)}, func(*engine.Row) error { found = true; return nil })
 	if err != nil {
 		return false, fmt.Errorf("look for claims of run %d: %w", run, err)
 	}

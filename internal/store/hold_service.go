@@ -9,6 +9,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/backoff"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // The service may not take some of what is sent: its network pauses a template, or it refuses one message after the other of a
@@ -133,7 +134,7 @@ func (t *Tx) pauseTemplateOf(id messaging.MessageID, words string, accepted, at 
 
 // sent is a message with what it asks for.
 func (t *Tx) sent(id messaging.MessageID) (d messaging.Message, err error) {
-	err = t.Query(MessageSQL, func(r *Row) error {
+	err = t.Query(MessageSQL, func(r *engine.Row) error {
 		var send string
 		d, send = ScanMessage(r)
 		return decodeSend(&d, send)
@@ -141,7 +142,7 @@ func (t *Tx) sent(id messaging.MessageID) (d messaging.Message, err error) {
 	return d, err
 }
 
-var endPartsSQL = SQL(`UPDATE holds SET ended_at = ?4, probe = 0 WHERE scope = ?1 AND name = ?2 AND kind = 'service' AND of_account = ?3 AND part <> '' AND ended_at = 0`)
+var endPartsSQL = engine.SQL(`UPDATE holds SET ended_at = ?4, probe = 0 WHERE scope = ?1 AND name = ?2 AND kind = 'service' AND of_account = ?3 AND part <> '' AND ended_at = 0`)
 
 // pauseLike holds what is sent as d is, from h.Part or, where that is "", from all. What was on
 // its way when the hold began, or was accepted before it ended, changes nothing. Two of them never hold the same message, or
@@ -168,9 +169,9 @@ func (t *Tx) pauseLike(d *messaging.Message, h messaging.Hold, accepted time.Tim
 		return err
 	case was.holds() && was.Probe != d.ID && (refused || was.Cause == messaging.CausePaused):
 		return nil
-	case was.ended > 0 && !accepted.IsZero() && Micro(accepted) <= was.ended:
+	case was.ended > 0 && !accepted.IsZero() && engine.Micro(accepted) <= was.ended:
 		return nil
-	case was.Cause != h.Cause, was.ended > 0 && (refused || Micro(h.At)-was.ended > rememberPause.Microseconds()):
+	case was.Cause != h.Cause, was.ended > 0 && (refused || engine.Micro(h.At)-was.ended > rememberPause.Microseconds()):
 		was.Strikes = 0
 	}
 	rest := pausedRest
@@ -193,11 +194,11 @@ type storedHold struct {
 
 func (h *storedHold) holds() bool { return h.Kind != "" && h.ended == 0 }
 
-var storedHoldSQL = SQL(`SELECT at, cause, strikes, probe, ended_at FROM holds WHERE scope = ?1 AND name = ?2 AND kind = ?3 AND of_account = ?4 AND part = ?5 AND way = ?6`)
+var storedHoldSQL = engine.SQL(`SELECT at, cause, strikes, probe, ended_at FROM holds WHERE scope = ?1 AND name = ?2 AND kind = ?3 AND of_account = ?4 AND part = ?5 AND way = ?6`)
 
 // holdNow is the row of a hold as it stands, also after its end.
 func (t *Tx) holdNow(of *messaging.Hold) (h storedHold, err error) {
-	err = t.Query(storedHoldSQL, func(r *Row) error {
+	err = t.Query(storedHoldSQL, func(r *engine.Row) error {
 		h.Hold = *of
 		h.At, h.Cause, h.Strikes, h.Probe, h.ended = r.Time(), r.Text(), int(r.Int()), messaging.MessageID(r.Int()), r.Int()
 		return r.Err
@@ -224,7 +225,7 @@ func (s *Store) EndSendHolds(ctx context.Context, content string) error {
 	return Wrap(err, "lift the pause of %q", content)
 }
 
-var probeSQL = SQL(`UPDATE holds SET probe = ?6 WHERE scope = ?1 AND name = ?2 AND kind = ?3 AND of_account = ?4 AND part = ?5 AND ended_at = 0`)
+var probeSQL = engine.SQL(`UPDATE holds SET probe = ?6 WHERE scope = ?1 AND name = ?2 AND kind = ?3 AND of_account = ?4 AND part = ?5 AND ended_at = 0`)
 
 // ProbeHolds lets one message go of each hold whose time has come, and says which: they tell whether
 // the service takes it again. Call it now and then.
@@ -270,8 +271,8 @@ var probeOf = `SELECT id FROM messages WHERE state = 'waiting' AND account = ?1 
 	AND tries <= ?6 AND phone <> ?7 AND ` + unheldByPeople
 
 var (
-	findProbeSQL       = SQL(probeOf + ` ORDER BY due_at, id LIMIT 1`)
-	findNewestProbeSQL = SQL(probeOf + ` ORDER BY due_at DESC, id DESC LIMIT 1`)
+	findProbeSQL       = engine.SQL(probeOf + ` ORDER BY due_at, id LIMIT 1`)
+	findNewestProbeSQL = engine.SQL(probeOf + ` ORDER BY due_at DESC, id DESC LIMIT 1`)
 )
 
 // findProbe looks for a message of what h holds: one that was tried seldom comes first, for another phone than the last
@@ -286,8 +287,8 @@ func (t *Tx) findProbe(h *messaging.Hold, last messaging.Phone, now time.Time) e
 		not   messaging.Phone
 	}{{0, last}, {1, last}, {3, last}, {1 << 32, last}, {1 << 32, ""}} {
 		for _, lane := range messaging.Lanes {
-			err := t.Query(find, func(r *Row) error { h.Probe = messaging.MessageID(r.Int()); return nil },
-				h.Account, string(lane), Micro(now), contentOf(h), h.Part, pass.tries, string(pass.not))
+			err := t.Query(find, func(r *engine.Row) error { h.Probe = messaging.MessageID(r.Int()); return nil },
+				h.Account, string(lane), engine.Micro(now), contentOf(h), h.Part, pass.tries, string(pass.not))
 			if err != nil || h.Probe != 0 {
 				return err
 			}
@@ -303,7 +304,7 @@ func (s *Store) needsProbe(ctx context.Context, h *messaging.Hold, now time.Time
 	}
 	var state messaging.State
 	var due, updated time.Time
-	err = s.Rows(ctx, `SELECT state, due_at, updated_at, phone FROM messages WHERE id = ?1`, []any{int64(h.Probe)}, func(r *Row) error {
+	err = s.Rows(ctx, `SELECT state, due_at, updated_at, phone FROM messages WHERE id = ?1`, []any{int64(h.Probe)}, func(r *engine.Row) error {
 		state, due, updated, last = messaging.State(r.Text()), r.Time(), r.Time(), r.Phone()
 		return nil
 	})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // What waits of a trigger stays as it was planned when the config changes. If the new config does
@@ -85,13 +86,13 @@ func (s *Store) UnsentTriggers(ctx context.Context) (names []string, err error) 
 	for i, state := range liveStates {
 		looks[i] = `SELECT trigger_name FROM messages WHERE ` + stateCondition(state) + ` AND event_id <> 0 AND test = ''`
 	}
-	names, err = List(ctx, s, strings.Join(looks, " UNION ")+` ORDER BY 1`, nil, Text)
+	names, err = List(ctx, s, strings.Join(looks, " UNION ")+` ORDER BY 1`, nil, engine.Text)
 	return names, Wrap(err, "look for triggers of which something waits")
 }
 
 // WaitingOf counts what waits of a trigger.
 func (s *Store) WaitingOf(ctx context.Context, trigger string) (n int64, err error) {
 	err = s.Rows(ctx, `SELECT count(*) FROM messages WHERE state = 'waiting' AND event_id <> 0 AND test = '' AND trigger_name = ?1`, []any{trigger},
-		func(r *Row) error { n = r.Int(); return nil })
+		func(r *engine.Row) error { n = r.Int(); return nil })
 	return n, Wrap(err, "count what waits of trigger %q", trigger)
 }

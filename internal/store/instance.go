@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/disk"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A database that was restored, or put back from a copy, does not know what was sent after the copy was made. So it has to know
@@ -48,7 +49,7 @@ type RestoredNote struct {
 func WriteRestoredNote(dsn string, n RestoredNote) error {
 	text, err := json.Marshal(n)
 	if err == nil {
-		err = disk.WriteFile(noteFile(Path(dsn)), text)
+		err = disk.WriteFile(noteFile(engine.Path(dsn)), text)
 	}
 	return Wrap(err, "note where the data came from")
 }
@@ -77,7 +78,7 @@ func (s *Store) copied(ctx context.Context, path string) (how string, at time.Ti
 	token, before, rows := int64(0), int64(0), int64(0)
 	err = s.Rows(ctx, `SELECT coalesce(max(CASE WHEN name = ?1 THEN value END), 0), coalesce(max(CASE WHEN name = ?2 THEN value END), 0),
 		(SELECT count(*) FROM (SELECT 1 FROM events UNION ALL SELECT 1 FROM runs LIMIT 1) AS any_row) FROM counters`,
-		[]any{countToken, countBefore}, func(r *Row) error {
+		[]any{countToken, countBefore}, func(r *engine.Row) error {
 			token, before, rows = r.Int(), r.Int(), r.Int()
 			return r.Err
 		})
@@ -130,7 +131,7 @@ func (s *Store) callsLater(ctx context.Context, path string) (later bool, err er
 			query, args = `SELECT CASE WHEN max(id) > ?1 THEN ?2 ELSE 0 END FROM runs UNION ALL SELECT attempt FROM parts WHERE run_id = ?1 AND number = ?3`, []any{run, one.attempt, part}
 		}
 		known := 0
-		err = s.Rows(ctx, query, args, func(r *Row) error { known = int(r.Int()); return r.Err })
+		err = s.Rows(ctx, query, args, func(r *engine.Row) error { known = int(r.Int()); return r.Err })
 		later = known < one.attempt
 	}
 	return later, err
@@ -161,7 +162,7 @@ func writeInstance(path string, token int64) error {
 // between. So data that has no token yet has a file with token 0 first.
 func (s *Store) sign(ctx context.Context, path string) error {
 	old := int64(0)
-	err := s.Rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{countToken}, func(r *Row) error { old = r.Int(); return r.Err })
+	err := s.Rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{countToken}, func(r *engine.Row) error { old = r.Int(); return r.Err })
 	if err == nil && old == 0 {
 		err = writeInstance(path, 0)
 	}
@@ -201,17 +202,17 @@ func (e *CutOffError) Error() string {
 
 // MarkRestore keeps every start from the data until UnmarkRestore.
 func MarkRestore(dsn, from string) error {
-	return Wrap(disk.WriteFile(markFile(Path(dsn)), []byte(from)), "mark the restoration")
+	return Wrap(disk.WriteFile(markFile(engine.Path(dsn)), []byte(from)), "mark the restoration")
 }
 
 // UnmarkRestore says that the data is whole again.
 func UnmarkRestore(dsn string) error {
-	path := markFile(Path(dsn))
+	path := markFile(engine.Path(dsn))
 	return Wrap(errors.Join(os.Remove(path), disk.SyncFolder(filepath.Dir(path))), "end the restoration")
 }
 
 // RestoreCutOff is a *CutOffError where a restoration of the data was cut off.
-func RestoreCutOff(dsn string) error { return cutOff(Path(dsn)) }
+func RestoreCutOff(dsn string) error { return cutOff(engine.Path(dsn)) }
 
 func cutOff(path string) error {
 	from, err := os.ReadFile(markFile(path))
@@ -222,4 +223,22 @@ func cutOff(path string) error {
 		return fmt.Errorf("whether a restoration was cut off: %w", err)
 	}
 	return &CutOffError{strings.TrimSpace(string(from))}
+}
+
+// ErrEmptied means that the file held data and is empty.
+var ErrEmptied = errors.New("the file held data and is empty now, so it was cut off; restore a backup, or move it away with all whose names begin with its own to begin anew")
+
+// emptied is ErrEmptied for a file that was cut off to nothing. Whoever opens it has SQLite remove its log, which may hold all that was
+// answered.
+func emptied(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || info.Size() > 0 {
+		return nil //nolint:nilerr // who opens it says so
+	}
+	for _, side := range []string{path + "-wal", instanceFile(path)} {
+		if info, err := os.Stat(side); err == nil && info.Size() > 0 {
+			return ErrEmptied
+		}
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // Rows of lists are stored while their run is built, some at a time, in a lane of their own of which each batch takes one, so
@@ -19,7 +20,7 @@ import (
 // PerRows is how many rows of a list share a commit.
 const PerRows = 512
 
-var addRowSQL = SQL(`INSERT INTO list_rows (run_id, number, line, file, phone, given, cells, reason, wait_until) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0)`)
+var addRowSQL = engine.SQL(`INSERT INTO list_rows (run_id, number, line, file, phone, given, cells, reason, wait_until) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0)`)
 
 // AddRows stores rows of a run that is being built, while it is owner's: ErrMoved otherwise.
 func (s *Store) AddRows(ctx context.Context, owner string, run messaging.RunID, rows []messaging.ListRow) error {
@@ -59,7 +60,7 @@ func encodeCells(cells []string) (string, error) {
 	return string(text), err
 }
 
-var dropRowsSQL = SQL(`DELETE FROM list_rows WHERE run_id = ?1 AND number IN (SELECT number FROM list_rows WHERE run_id = ?1 AND number > ?2 ORDER BY number DESC LIMIT 512)`)
+var dropRowsSQL = engine.SQL(`DELETE FROM list_rows WHERE run_id = ?1 AND number IN (SELECT number FROM list_rows WHERE run_id = ?1 AND number > ?2 ORDER BY number DESC LIMIT 512)`)
 
 // DropRows removes the rows of a run that was not built to its end, unless it is another's by now. excluded says that those go,
 // too, which were excluded: else they stay, for whoever mends the list.
@@ -76,7 +77,7 @@ func (s *Store) DropRows(ctx context.Context, owner string, run messaging.RunID,
 				return err
 			}
 			parts := false
-			err = t.Query(partSQL, func(*Row) error { parts = true; return nil }, int64(run), int64(1))
+			err = t.Query(partSQL, func(*engine.Row) error { parts = true; return nil }, int64(run), int64(1))
 			if err != nil || parts || r.Owner != "" && r.Owner != owner {
 				return err
 			}
@@ -90,7 +91,7 @@ func (s *Store) DropRows(ctx context.Context, owner string, run messaging.RunID,
 	return nil
 }
 
-var noteRowSQL = SQL(`UPDATE list_rows SET reason = ?3, wait_until = ?4 WHERE run_id = ?1 AND number = ?2`)
+var noteRowSQL = engine.SQL(`UPDATE list_rows SET reason = ?3, wait_until = ?4 WHERE run_id = ?1 AND number = ?2`)
 
 // NoteRows notes why rows of a list do not go, or until when they wait. What goes in a file all the same says so by its part.
 func (s *Store) NoteRows(ctx context.Context, list messaging.RunID, notes []messaging.RowNote) error {
@@ -98,7 +99,7 @@ func (s *Store) NoteRows(ctx context.Context, list messaging.RunID, notes []mess
 		err := s.Write(ctx, laneRows, func(t *Tx) error {
 			for i := range some {
 				n := &some[i]
-				if err := t.Put(noteRowSQL, int64(list), n.Number, n.Reason, Micro(n.Until)); err != nil {
+				if err := t.Put(noteRowSQL, int64(list), n.Number, n.Reason, engine.Micro(n.Until)); err != nil {
 					return err
 				}
 			}
@@ -113,7 +114,7 @@ func (s *Store) NoteRows(ctx context.Context, list messaging.RunID, notes []mess
 
 const listColumns = `run_id, number, line, file, phone, given, cells, reason, wait_until`
 
-func scanListRow(r *Row) (v messaging.ListRow, err error) {
+func scanListRow(r *engine.Row) (v messaging.ListRow, err error) {
 	v = messaging.ListRow{Run: messaging.RunID(r.Int()), Number: r.Int()}
 	v.Row, v.File, v.Phone, v.Given = r.Int(), r.Text(), r.Phone(), r.Text()
 	cells := r.Text()
@@ -224,7 +225,7 @@ func (s *Store) ListRowsOf(ctx context.Context, phone messaging.Phone, text stri
 		runs[rows[i].Run] = messaging.Run{}
 	}
 	if err == nil {
-		err = s.Rows(ctx, partsWith(query), args, func(r *Row) error {
+		err = s.Rows(ctx, partsWith(query), args, func(r *engine.Row) error {
 			at := place{messaging.RunID(r.Int()), r.Int()}
 			p, err := scanPart(r)
 			newest[at], runs[p.RunID] = p, messaging.Run{}
@@ -232,7 +233,7 @@ func (s *Store) ListRowsOf(ctx context.Context, phone messaging.Phone, text stri
 		})
 	}
 	if err == nil {
-		err = s.Rows(ctx, `SELECT `+runColumns+` FROM runs WHERE id IN `+In(slices.Collect(maps.Keys(runs))), nil, func(r *Row) error {
+		err = s.Rows(ctx, `SELECT `+runColumns+` FROM runs WHERE id IN `+engine.In(slices.Collect(maps.Keys(runs))), nil, func(r *engine.Row) error {
 			one, err := scanRun(r)
 			runs[one.ID] = one
 			return err
@@ -259,7 +260,7 @@ func NewestWith(parts []messaging.Part, number int64) *messaging.Part {
 
 // RowPlace is where a row of a list stands in its source; zero where that is not known any more.
 func (s *Store) RowPlace(ctx context.Context, run messaging.RunID, number int64) (at messaging.Position, err error) {
-	err = s.Rows(ctx, rowPlace, []any{int64(run), number}, func(r *Row) error {
+	err = s.Rows(ctx, rowPlace, []any{int64(run), number}, func(r *engine.Row) error {
 		at = messaging.Position{Row: r.Int(), File: r.Text()}
 		return r.Err
 	})
@@ -268,15 +269,15 @@ func (s *Store) RowPlace(ctx context.Context, run messaging.RunID, number int64)
 
 // FilesTo are the files with these phones that left since then, or may have.
 func (s *Store) FilesTo(ctx context.Context, phones []messaging.Phone, since time.Time) (out []messaging.Contacted, err error) {
-	for some := range slices.Chunk(phones, perList) {
+	for some := range slices.Chunk(phones, engine.PerList) {
 		if err != nil {
 			break
 		}
-		in, args := ListOf(some)
-		args = append(args, Micro(since))
+		in, args := engine.ListOf(some)
+		args = append(args, engine.Micro(since))
 		err = s.Rows(ctx, `SELECT DISTINCT l.phone, p.run_id, r.job, r.category, p.claimed_at FROM list_rows l
 			JOIN parts p ON p.list_id = l.run_id JOIN runs r ON r.id = p.run_id JOIN part_rows x ON `+HasRow("l.number")+`
-			WHERE l.phone <> '' AND l.number > 0 AND l.phone IN (`+in+`) AND p.claimed_at > 0 AND p.claimed_at >= ?`+strconv.Itoa(len(args))+` AND `+mayHaveArrived, args, func(r *Row) error {
+			WHERE l.phone <> '' AND l.number > 0 AND l.phone IN (`+in+`) AND p.claimed_at > 0 AND p.claimed_at >= ?`+strconv.Itoa(len(args))+` AND `+mayHaveArrived, args, func(r *engine.Row) error {
 			out = append(out, messaging.Contacted{Phone: r.Phone(), Run: messaging.RunID(r.Int()), Trigger: r.Text(), Category: messaging.Category(r.Text()), At: r.Time()})
 			return r.Err
 		})
@@ -293,14 +294,14 @@ func HasRow(number string) string {
 // mayHaveArrived is the condition on a part p that those on it got its file, or may have.
 const mayHaveArrived = `(p.state = 'uploading' OR p.state = 'accepted' OR p.state = 'in_doubt')`
 
-var pastPartsSQL = SQL(`SELECT DISTINCT p.run_id, p.number, p.claimed_at, r.category, r.job FROM list_rows l
+var pastPartsSQL = engine.SQL(`SELECT DISTINCT p.run_id, p.number, p.claimed_at, r.category, r.job FROM list_rows l
 		JOIN parts p ON p.list_id = l.run_id JOIN runs r ON r.id = p.run_id JOIN part_rows x ON ` + HasRow("l.number") + `
 		WHERE l.phone = ?1 AND l.phone <> '' AND l.number > 0 AND p.claimed_at >= ?2 AND ` + mayHaveArrived)
 
 // pastParts calls each for the files with a phone that were uploaded since then, are being uploaded, or may have been: once for a file, however
 // often the phone stands on it.
 func (t *Tx) pastParts(phone messaging.Phone, since int64, each func(messaging.PastSend)) error {
-	return t.Query(pastPartsSQL, func(r *Row) error {
+	return t.Query(pastPartsSQL, func(r *engine.Row) error {
 		_, _ = r.Int(), r.Int()
 		each(messaging.PastSend{At: r.Time(), Category: messaging.Category(r.Text()), Trigger: r.Text()})
 		return r.Err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A message that is being sent, or is in doubt, cannot be cancelled: it may be on its way to the phone.
@@ -38,7 +39,7 @@ func (t *Tx) meanwhile(d *messaging.Message) (state messaging.State, v messaging
 			f.Blocked = messaging.BlockedWords(reason)
 		}
 	}
-	switch v = duerules.MayGo(nil, &messaging.Message{Category: d.Category}, &f, Moment(t.At)); { // its time it is asked when it is due again
+	switch v = duerules.MayGo(nil, &messaging.Message{Category: d.Category}, &f, engine.Moment(t.At)); { // its time it is asked when it is due again
 	case v.Rule == messaging.RuleCancelled:
 		return messaging.StateCancelled, v, err
 	case v.Action == messaging.DropSend:
@@ -49,7 +50,7 @@ func (t *Tx) meanwhile(d *messaging.Message) (state messaging.State, v messaging
 
 // Nobody comes back to wait but by this. A message that a rule put off may be put off for its life in all, counted from when it first
 // fell due. Its life is what lies between due_at and expires_at; a retry moves the one alone, and would shorten it.
-var putBackSQL = SQL(`UPDATE messages SET state = ?2, reason = ?3, due_at = ?4, expires_at = ?5, updated_at = ?6, lease_ends = 0, owner = CASE WHEN ?7 = 1 THEN owner ELSE '' END,
+var putBackSQL = engine.SQL(`UPDATE messages SET state = ?2, reason = ?3, due_at = ?4, expires_at = ?5, updated_at = ?6, lease_ends = 0, owner = CASE WHEN ?7 = 1 THEN owner ELSE '' END,
 			send = CASE WHEN ended_send = '' OR ?2 = 'waiting' THEN send ELSE ended_send END,
 			first_due_at = CASE WHEN ?10 = 1 THEN 0 WHEN first_due_at > 0 THEN first_due_at + (?4 - due_at) ELSE 0 END, tries = tries + ?11
 		WHERE id = ?1 AND state{{checked}} = ?8 AND attempt = ?9`)
@@ -81,9 +82,9 @@ func (t *Tx) requeueMessage(d *messaging.Message, c requeue) (messaging.State, e
 		}
 	}
 	if state != messaging.StateWaiting {
-		c.due, c.expires = Micro(d.DueAt), Micro(d.ExpiresAt)
+		c.due, c.expires = engine.Micro(d.DueAt), engine.Micro(d.ExpiresAt)
 	}
-	n, err := t.Exec(putBackSQL, int64(d.ID), string(state), reason, c.due, c.expires, c.at, keepOwner, string(d.State), int64(d.Attempt), Flag(c.anew), Flag(c.called || c.doubtful))
+	n, err := t.Exec(putBackSQL, int64(d.ID), string(state), reason, c.due, c.expires, c.at, keepOwner, string(d.State), int64(d.Attempt), engine.Flag(c.anew), engine.Flag(c.called || c.doubtful))
 	if err == nil && n == 0 {
 		err = fmt.Errorf("message %d: %w", d.ID, messaging.ErrClaimLost)
 	}
@@ -97,7 +98,7 @@ func (t *Tx) requeueMessage(d *messaging.Message, c requeue) (messaging.State, e
 }
 
 // The first event that calls it off is the one that is told.
-var requestCancelSQL = SQL(`UPDATE messages SET called_off = ?2 WHERE id = ?1 AND called_off = ''`)
+var requestCancelSQL = engine.SQL(`UPDATE messages SET called_off = ?2 WHERE id = ?1 AND called_off = ''`)
 
 // requestCancel notes that a cancelling event means a message that does not wait at present.
 func (t *Tx) requestCancel(id messaging.MessageID, reason string) error {
@@ -105,11 +106,11 @@ func (t *Tx) requestCancel(id messaging.MessageID, reason string) error {
 	return t.Put(requestCancelSQL, int64(id), reason)
 }
 
-var cancelRequestSQL = SQL(`SELECT called_off FROM messages WHERE id = ?1`)
+var cancelRequestSQL = engine.SQL(`SELECT called_off FROM messages WHERE id = ?1`)
 
 // cancelRequestOf says which event called a message off, "" for none.
 func (t *Tx) cancelRequestOf(id messaging.MessageID) (why string, err error) {
-	err = t.Query(cancelRequestSQL, func(r *Row) error { why = r.Text(); return nil }, int64(id))
+	err = t.Query(cancelRequestSQL, func(r *engine.Row) error { why = r.Text(); return nil }, int64(id))
 	return why, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // perBulk is how many messages of an order about many share one commit, so that others get
@@ -31,7 +32,7 @@ func (s *Store) tally(ctx context.Context, f MessageFilter, by string) (out []Ta
 	q, err := s.where(ctx, f)
 	if err == nil {
 		out, err = List(ctx, s, q.SQL(by+", count(*)", "messages", "", 0)+" GROUP BY 1 ORDER BY 2 DESC, 1", q.Args,
-			func(r *Row) (Tally, error) { return Tally{r.Text(), r.Int()}, nil })
+			func(r *engine.Row) (Tally, error) { return Tally{r.Text(), r.Int()}, nil })
 	}
 	return out, Wrap(err, "count messages")
 }
@@ -55,9 +56,9 @@ func (s *Store) changeAll(ctx context.Context, f MessageFilter, do func(*Tx, *me
 	}
 	var after int64
 	for {
-		page := Select{where: q.where, Args: q.Args}
+		page := q.Copy()
 		page.And("id > ?", after)
-		ids, err := List(ctx, s, page.SQL("id", "messages", "id", perBulk), page.Args, Number[int64])
+		ids, err := List(ctx, s, page.SQL("id", "messages", "id", perBulk), page.Args, engine.Number[int64])
 		if err != nil || len(ids) == 0 {
 			return n, err
 		}
@@ -67,7 +68,7 @@ func (s *Store) changeAll(ctx context.Context, f MessageFilter, do func(*Tx, *me
 			changed = 0 // a batch that is undone runs again
 			for _, id := range ids {
 				var d messaging.Message
-				err := t.Query(MessageSQL, func(r *Row) error { d, _ = ScanMessage(r); return r.Err }, id)
+				err := t.Query(MessageSQL, func(r *engine.Row) error { d, _ = ScanMessage(r); return r.Err }, id)
 				if err == nil && d.ID != 0 && (f.State == "" || d.State == f.State) {
 					var done bool
 					if done, err = do(t, &d); done {

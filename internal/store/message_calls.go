@@ -18,6 +18,7 @@ import (
 	"github.com/edsrzf/mmap-go"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // Claims run ahead of calls, so after a crash most of what was claimed had not left. Which calls had
@@ -233,7 +234,7 @@ func (t *Tx) callsLeft(owner string) (all map[begun]bool, known bool, err error)
 	}
 	for one := range all {
 		var attempt int
-		err := t.Query(MessageSQL, func(r *Row) error {
+		err := t.Query(MessageSQL, func(r *engine.Row) error {
 			d, _ := ScanMessage(r)
 			attempt = d.Attempt
 			return r.Err

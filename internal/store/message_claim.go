@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // maxPassedPerClaim bounds what one claim ends or puts off, so that a backlog of a long outage or a night
@@ -136,16 +137,16 @@ func (s *Store) readable(ctx context.Context, got []claimed) ([]messaging.Messag
 
 var (
 	// What is past its expiry is found though it is halted, to be dropped. A block without a reason is "=".
-	dueSQL = SQL(`SELECT ` + messageColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = messages.phone), '') FROM messages
+	dueSQL = engine.SQL(`SELECT ` + messageColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = messages.phone), '') FROM messages
 		WHERE state = 'waiting' AND account = ?5 AND category = ?1 AND due_at <= ?2 AND due_at >= ?4 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unheld + `))
 		ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`)
-	dueProbeSQL = SQL(`SELECT ` + messageColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = messages.phone), '') FROM messages
+	dueProbeSQL = engine.SQL(`SELECT ` + messageColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = messages.phone), '') FROM messages
 		WHERE state = 'waiting' AND account = ?3 AND category = ?1 AND due_at <= ?2 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unheld + `))
 			AND (?9 = 0 OR tries = 0) AND (?4 = '' OR replace(?4, ',' || phone || ',', '') = ?4) AND (?5 = '' OR replace(send, ?5, '') = send) AND (?6 = '' OR replace(send, ?6, '') = send)
 			AND (?7 = '' OR replace(send, ?7, '') = send) AND (?8 = '' OR replace(send, ?8, '') = send)
 		ORDER BY due_at, id LIMIT 1 {{skip locked}}`)
-	claimSQL = SQL(`UPDATE messages SET state = 'sending', reason = '', owner = ?1, attempt = attempt + 1, lease_ends = ?2, claimed_at = ?3, updated_at = ?3
-		WHERE id IN (` + Placeholders(4) + `)`)
+	claimSQL = engine.SQL(`UPDATE messages SET state = 'sending', reason = '', owner = ?1, attempt = attempt + 1, lease_ends = ?2, claimed_at = ?3, updated_at = ?3
+		WHERE id IN (` + engine.Placeholders(4) + `)`)
 )
 
 // claim appends up to n claimed messages of one lane to got; for a probe of those that other means.
@@ -154,7 +155,7 @@ var (
 // it is several statements: the rules are asked about each row on what the rows before it take of limits, rates and the account's room, and only what goes is
 // written, all at once.
 func (t *Tx) claim(q *messaging.ClaimRequest, lane messaging.Category, n int, other *others, got []claimed, rules *atDue) ([]claimed, error) {
-	now, leaseEnds := Micro(q.Now), Micro(q.Now.Add(q.Lease))
+	now, leaseEnds := engine.Micro(q.Now), engine.Micro(q.Now.Add(q.Lease))
 	var open map[string]int64 // requests to forget; only marketing is asked about
 	if lane == messaging.Marketing {
 		var err error
@@ -165,7 +166,7 @@ func (t *Tx) claim(q *messaging.ClaimRequest, lane messaging.Category, n int, ot
 	passed := 0
 	for want := len(got) + n; len(got) < want && passed < maxPassedPerClaim; {
 		ask, from := want-len(got), len(got)
-		each := func(r *Row) error {
+		each := func(r *engine.Row) error {
 			d, send := ScanMessage(r)
 			one := claimed{Message: d, send: send, facts: messaging.DueFacts{FirstDue: r.Time()}}
 			if block, blocked := strings.CutPrefix(r.Text(), "="); blocked {
@@ -177,7 +178,7 @@ func (t *Tx) claim(q *messaging.ClaimRequest, lane messaging.Category, n int, ot
 		var err error
 		if other != nil {
 			m := other.marks
-			err = t.Query(dueProbeSQL, each, string(lane), now, q.Account, other.phones, m[0], m[1], m[2], m[3], Flag(other.fresh))
+			err = t.Query(dueProbeSQL, each, string(lane), now, q.Account, other.phones, m[0], m[1], m[2], m[3], engine.Flag(other.fresh))
 		} else {
 			err = t.Query(dueSQL, each, string(lane), now, int64(ask), t.peers.lowWater().from(q.Account, lane.Lane(), now), q.Account)
 		}
@@ -211,7 +212,7 @@ func (t *Tx) claim(q *messaging.ClaimRequest, lane messaging.Category, n int, ot
 			}
 			d.State, d.Reason, d.Owner = messaging.StateSending, "", q.Owner
 			d.Attempt++
-			d.LeaseEnds, d.UpdatedAt = Moment(leaseEnds), Moment(now)
+			d.LeaseEnds, d.UpdatedAt = engine.Moment(leaseEnds), engine.Moment(now)
 			t.messageClaimed(d.Phone)
 			t.claimed = append(t.claimed, int64(d.ID))
 			got = append(got, *d)
@@ -247,7 +248,7 @@ func (a *atDue) passAll(t *Tx, passes []pass) error {
 	for i := range passes {
 		verdicts.add(int64(passes[i].ID))
 	}
-	err := verdicts.ask(t, verdictSQL, func(_ newestVerdict, r *Row) (newestVerdict, error) { return scanNewestVerdict(r), nil })
+	err := verdicts.ask(t, verdictSQL, func(_ newestVerdict, r *engine.Row) (newestVerdict, error) { return scanNewestVerdict(r), nil })
 	for i := range passes {
 		if err == nil {
 			err = a.pass(t, &passes[i])
@@ -256,13 +257,13 @@ func (a *atDue) passAll(t *Tx, passes []pass) error {
 	return err
 }
 
-var dropSQL = SQL(`UPDATE messages SET state = 'dropped', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
+var dropSQL = engine.SQL(`UPDATE messages SET state = 'dropped', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
 func (t *Tx) dropMessage(d *claimed, v *messaging.Verdict, now time.Time) error {
 	p := labelsOfMessage(&d.Message)
 	t.messageState(d.ID, &p, messaging.StateDropped, v.Reason, v.Rule, "")
-	return t.Put(dropSQL, int64(d.ID), v.Reason, Micro(now))
+	return t.Put(dropSQL, int64(d.ID), v.Reason, engine.Micro(now))
 }
 
 var nextDue = `SELECT due_at FROM messages WHERE state = 'waiting' AND account = ?3 AND category = ?1 AND due_at >= ?2 AND ` + unheld + ` ORDER BY due_at LIMIT 1`
@@ -289,7 +290,7 @@ func (s *Store) nextDue(ctx context.Context, account string, lanes ...messaging.
 	for _, lane := range lanes {
 		var from int64 // a store that only reads walks
 		if s.writer != nil {
-			from = s.writer.peers.lowWater().from(account, lane.Lane(), Micro(s.writer.now()))
+			from = s.writer.peers.lowWater().from(account, lane.Lane(), engine.Micro(s.writer.now()))
 		}
 		due, found, err := s.Earliest(ctx, nextDue, string(lane), from, account)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // The rules of the due moment are asked inside the claim's own commit, with facts as that commit sees them. So two
@@ -80,7 +81,7 @@ func (a *atDue) readForgotten(t *Tx, found []claimed) error {
 			asked, marks = append(asked, d), append(marks, []any{t.marks.of(d.Phone)})
 		}
 	}
-	err := t.QueryMany(forgottenSQL, marks, func(i int, r *Row) error {
+	err := t.QueryMany(forgottenSQL, marks, func(i int, r *engine.Row) error {
 		at, _, allowed := scanForgotten(r)
 		if at > 0 && !allowed {
 			asked[i].facts.Blocked = messaging.BlockedWords(messaging.ForgottenWords)
@@ -109,14 +110,14 @@ func (a *atDue) readFacts(t *Tx, found []claimed) error {
 			phones = append(phones, to)
 		}
 	}
-	err := t.QueryMany(consentSQL, contacts, func(i int, r *Row) error { asked[i].facts.Consent = messaging.Consent(r.Text()); return r.Err })
+	err := t.QueryMany(consentSQL, contacts, func(i int, r *engine.Row) error { asked[i].facts.Consent = messaging.Consent(r.Text()); return r.Err })
 	if err == nil {
 		err = t.pastSends(phones)
 	}
 	return Wrap(err, "what the rules need")
 }
 
-var triggerNamesSQL = SQL(`SELECT name FROM trigger_names WHERE name > ''`)
+var triggerNamesSQL = engine.SQL(`SELECT name FROM trigger_names WHERE name > ''`)
 
 // lock keeps other transactions from sending to the phones of a round of a claim, where that matters to a rule. It waits for the few
 // locks that all claims share, and for no phone: it has rows already, and whoever has the phone may need these. Busy are the
@@ -162,7 +163,7 @@ func (a *atDue) asks(t *Tx, found []claimed) (phones []*sentTo, err error) {
 				return nil, err
 			}
 		}
-		to, since := a.phones[d.Phone], Micro(a.now.Add(-back))
+		to, since := a.phones[d.Phone], engine.Micro(a.now.Add(-back))
 		if to == nil {
 			to = &sentTo{phone: d.Phone, since: since, contact: contactHash(d.Phone, a.hash), hashes: hashesTo(d.Phone, a.triggers, a.hash)}
 			a.phones[d.Phone] = to
@@ -231,7 +232,7 @@ func (a *atDue) pass(t *Tx, p *pass) error {
 		v.Until = time.Time{}
 		err := t.dropMessage(&p.claimed, v, a.now)
 		if err == nil && v.Kept() {
-			err = t.recordVerdict(p.ID, v, Micro(a.now))
+			err = t.recordVerdict(p.ID, v, engine.Micro(a.now))
 		}
 		return err
 	}
@@ -240,7 +241,7 @@ func (a *atDue) pass(t *Tx, p *pass) error {
 
 // begins is the send of a row that goes now.
 func (a *atDue) begins(d *claimed) messaging.PastSend {
-	return messaging.PastSend{At: Moment(Micro(a.now)), Category: d.Category, Trigger: d.Trigger}
+	return messaging.PastSend{At: engine.Moment(engine.Micro(a.now)), Category: d.Category, Trigger: d.Trigger}
 }
 
 // facts reads what the rules need to decide about d.
@@ -262,18 +263,18 @@ func (a *atDue) facts(t *Tx, d *claimed, allowed []claimed) (err error) {
 const unread = -1
 
 var (
-	windowSQL    = SQL(`SELECT since, used FROM windows WHERE about = ?1 AND name = ?2`)
-	setWindowSQL = SQL(`INSERT INTO windows (about, name, since, used) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (about, name) DO UPDATE SET since = excluded.since, used = excluded.used`)
+	windowSQL    = engine.SQL(`SELECT since, used FROM windows WHERE about = ?1 AND name = ?2`)
+	setWindowSQL = engine.SQL(`INSERT INTO windows (about, name, since, used) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (about, name) DO UPDATE SET since = excluded.since, used = excluded.used`)
 )
 
 // window is how much of its rate a trigger or a job has used.
 func (t *Tx) window(about, name string) (w messaging.UsedWindow, err error) {
-	err = t.Query(windowSQL, func(r *Row) error { w.Since, w.Used = r.Time(), r.Int(); return r.Err }, about, name)
+	err = t.Query(windowSQL, func(r *engine.Row) error { w.Since, w.Used = r.Time(), r.Int(); return r.Err }, about, name)
 	return w, Wrap(err, "window of the rate of %s", name)
 }
 
 func (t *Tx) setWindow(about, name string, w messaging.UsedWindow) error {
-	return Wrap(t.Put(setWindowSQL, about, name, Micro(w.Since), w.Used), "window of the rate of %s", name)
+	return Wrap(t.Put(setWindowSQL, about, name, engine.Micro(w.Since), w.Used), "window of the rate of %s", name)
 }
 
 // window is how much of its rate a trigger has used, with what this claim takes.
@@ -289,7 +290,7 @@ func (a *atDue) window(t *Tx, trigger string) (_ messaging.UsedWindow, err error
 // tried again) stays counted until the window ends: so never do more leave than the rate says.
 func (a *atDue) use(trigger string, since time.Time) {
 	w := a.windows[trigger]
-	if since = Moment(Micro(since)); !w.Since.Equal(since) {
+	if since = engine.Moment(engine.Micro(since)); !w.Since.Equal(since) {
 		w.Since, w.Used = since, 0
 	}
 	w.Used++
@@ -310,7 +311,7 @@ func (a *atDue) keepWindows(t *Tx) error {
 // account tells how many contacts the account of d reached, and whether that of d is one of them. A claim is of
 // one account.
 func (a *atDue) account(t *Tx, d *claimed, back time.Duration, allowed []claimed, f *messaging.DueFacts) (err error) {
-	since := Micro(a.now.Add(-back))
+	since := engine.Micro(a.now.Add(-back))
 	if a.contacts == nil {
 		if a.contacts, err = t.peers.contacts(t, d.Account, since, a.hash); err != nil {
 			return err
@@ -344,7 +345,7 @@ func (a *atDue) flies(hash int64) {
 const soonest = time.Second
 
 // An owner stays, so that the late answer of an earlier attempt is known.
-var deferSQL = SQL(`UPDATE messages SET reason = ?2, due_at = ?3, expires_at = ?4, updated_at = ?5,
+var deferSQL = engine.SQL(`UPDATE messages SET reason = ?2, due_at = ?3, expires_at = ?4, updated_at = ?5,
 			first_due_at = CASE WHEN first_due_at = 0 THEN due_at ELSE first_due_at END
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
@@ -354,16 +355,16 @@ func (t *Tx) deferUntil(d *claimed, v *messaging.Verdict, now time.Time) error {
 	if least := now.Add(soonest); v.Until.Before(least) {
 		v.Until = least
 	}
-	v.Until = Moment(Micro(v.Until))
+	v.Until = engine.Moment(engine.Micro(v.Until))
 	expires := d.ExpiresAt
 	if !expires.IsZero() {
 		expires = expires.Add(v.Until.Sub(d.DueAt))
 	}
-	if err := t.Put(deferSQL, int64(d.ID), v.Reason, Micro(v.Until), Micro(expires), Micro(now)); err != nil {
+	if err := t.Put(deferSQL, int64(d.ID), v.Reason, engine.Micro(v.Until), engine.Micro(expires), engine.Micro(now)); err != nil {
 		return err
 	}
-	t.wakeSender(d.Account, Micro(v.Until))
-	return t.recordVerdict(d.ID, v, Micro(now))
+	t.wakeSender(d.Account, engine.Micro(v.Until))
+	return t.recordVerdict(d.ID, v, engine.Micro(now))
 }
 
 // maxVerdicts is how many rows a message gets; what is said beyond that takes the place of the newest.
@@ -376,10 +377,10 @@ func (t *Tx) recordVerdict(id messaging.MessageID, v *messaging.Verdict, at int6
 }
 
 var (
-	verdictSQL       = SQL(`SELECT number, rule, action, until_at FROM verdicts WHERE message = ?1 ORDER BY number DESC LIMIT 1`)
-	insertVerdictSQL = SQL(`INSERT INTO verdicts (message, number, rule, action, reason, until_at, at, last_at, times)
+	verdictSQL       = engine.SQL(`SELECT number, rule, action, until_at FROM verdicts WHERE message = ?1 ORDER BY number DESC LIMIT 1`)
+	insertVerdictSQL = engine.SQL(`INSERT INTO verdicts (message, number, rule, action, reason, until_at, at, last_at, times)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 1)`)
-	repeatVerdictSQL = SQL(`UPDATE verdicts SET rule = ?3, action = ?4, reason = ?5, until_at = ?6, last_at = ?7, times = times + 1
+	repeatVerdictSQL = engine.SQL(`UPDATE verdicts SET rule = ?3, action = ?4, reason = ?5, until_at = ?6, last_at = ?7, times = times + 1
 		WHERE message = ?1 AND number = ?2`)
 )
 
@@ -389,7 +390,7 @@ type newestVerdict struct {
 	messaging.Verdict
 }
 
-func scanNewestVerdict(r *Row) (v newestVerdict) {
+func scanNewestVerdict(r *engine.Row) (v newestVerdict) {
 	v.number = r.Int()
 	v.Rule, v.Action, v.Until = r.Text(), messaging.VerdictAction(r.Text()), r.Time()
 	return v
@@ -400,15 +401,15 @@ func (t *Tx) keepVerdict(id messaging.MessageID, v *messaging.Verdict, at int64)
 	newest, known := t.foreseen.verdicts[int64(id)]
 	var err error
 	if !known {
-		err = t.Query(verdictSQL, func(r *Row) error { newest = scanNewestVerdict(r); return r.Err }, int64(id))
+		err = t.Query(verdictSQL, func(r *engine.Row) error { newest = scanNewestVerdict(r); return r.Err }, int64(id))
 	}
 	number, same := newest.number, newest.Verdict == messaging.Verdict{Rule: v.Rule, Action: v.Action, Until: v.Until}
 	switch {
 	case err != nil:
 	case same || number == maxVerdicts:
-		err = t.Put(repeatVerdictSQL, int64(id), number, v.Rule, string(v.Action), v.Reason, Micro(v.Until), at)
+		err = t.Put(repeatVerdictSQL, int64(id), number, v.Rule, string(v.Action), v.Reason, engine.Micro(v.Until), at)
 	default:
-		err = t.Put(insertVerdictSQL, int64(id), number+1, v.Rule, string(v.Action), v.Reason, Micro(v.Until), at)
+		err = t.Put(insertVerdictSQL, int64(id), number+1, v.Rule, string(v.Action), v.Reason, engine.Micro(v.Until), at)
 	}
 	return Wrap(err, "verdict")
 }
@@ -421,9 +422,9 @@ const maxLookedAt = maxOfPhone
 const pastColumns = `id, claimed_at, category, trigger_name, run_id`
 
 var (
-	pastSendsSQL = SQL(`SELECT ` + pastColumns + ` FROM messages
-		WHERE id IN (` + Placeholders(3) + `) AND phone = ?1 AND ` + wasSent)
-	pastRowsSQL = SQL(`SELECT ` + pastColumns + ` FROM messages
+	pastSendsSQL = engine.SQL(`SELECT ` + pastColumns + ` FROM messages
+		WHERE id IN (` + engine.Placeholders(3) + `) AND phone = ?1 AND ` + wasSent)
+	pastRowsSQL = engine.SQL(`SELECT ` + pastColumns + ` FROM messages
 		WHERE id IN (SELECT id FROM messages WHERE event_id = 0 AND phone <> '' AND phone = ?1 AND part = 0 ORDER BY id DESC LIMIT ?3 + 0) AND ` + wasSent)
 )
 
@@ -457,27 +458,27 @@ func (t *Tx) pastMessages(phones []*sentTo, each func(to *sentTo, c *messaging.C
 			}
 		}
 		ids = ids[max(0, len(ids)-maxLookedAt):]
-		for some := range slices.Chunk(ids, RowsAtOnce) {
-			events, ofEvents = append(events, Padded([]any{string(to.phone), to.since}, some)), append(ofEvents, to)
+		for some := range slices.Chunk(ids, engine.RowsAtOnce) {
+			events, ofEvents = append(events, engine.Padded([]any{string(to.phone), to.since}, some)), append(ofEvents, to)
 		}
 		rows = append(rows, []any{string(to.phone), to.since, int64(maxLookedAt)})
 	}
-	tell := func(to *sentTo, r *Row) error {
+	tell := func(to *sentTo, r *engine.Row) error {
 		c := messaging.Contacted{ID: messaging.MessageID(r.Int()), Phone: to.phone, At: r.Time(), Category: messaging.Category(r.Text()), Trigger: r.Text()}
 		c.Run = messaging.RunID(r.Int())
 		each(to, &c)
 		return r.Err
 	}
-	err = t.QueryMany(pastSendsSQL, events, func(i int, r *Row) error { return tell(ofEvents[i], r) })
+	err = t.QueryMany(pastSendsSQL, events, func(i int, r *engine.Row) error { return tell(ofEvents[i], r) })
 	if err == nil {
-		err = t.QueryMany(pastRowsSQL, rows, func(i int, r *Row) error { return tell(phones[i], r) })
+		err = t.QueryMany(pastRowsSQL, rows, func(i int, r *engine.Row) error { return tell(phones[i], r) })
 	}
 	return err
 }
 
 // triggerNames are the names by which something was queued.
 func (t *Tx) triggerNames() (names []string, err error) {
-	err = t.Query(triggerNamesSQL, func(r *Row) error { names = append(names, r.Text()); return nil })
+	err = t.Query(triggerNamesSQL, func(r *engine.Row) error { names = append(names, r.Text()); return nil })
 	return names, Wrap(err, "names of triggers")
 }
 
@@ -489,7 +490,7 @@ func hashesTo(phone messaging.Phone, triggers []string, hash func(...string) int
 	return hashes
 }
 
-var nameTriggerSQL = SQL(`INSERT INTO trigger_names (name) VALUES (?1) ON CONFLICT (name) DO NOTHING`)
+var nameTriggerSQL = engine.SQL(`INSERT INTO trigger_names (name) VALUES (?1) ON CONFLICT (name) DO NOTHING`)
 
 // nameTrigger notes a name by which something is queued.
 func (t *Tx) nameTrigger(name string) error {
@@ -509,7 +510,7 @@ type Verdict struct {
 // addVerdicts fills in what rules said to each message.
 func (s *Store) addVerdicts(ctx context.Context, ids []messaging.MessageID, at map[messaging.MessageID]*MessageStory) error {
 	return s.Rows(ctx, `SELECT message, rule, action, reason, until_at, at, last_at, times FROM verdicts
-		WHERE message IN `+In(ids)+` ORDER BY message, number`, nil, func(r *Row) error {
+		WHERE message IN `+engine.In(ids)+` ORDER BY message, number`, nil, func(r *engine.Row) error {
 		d := at[messaging.MessageID(r.Int())]
 		d.Verdicts = append(d.Verdicts, Verdict{
 			Verdict: messaging.Verdict{Rule: r.Text(), Action: messaging.VerdictAction(r.Text()), Reason: r.Text(), Until: r.Time()},
@@ -531,14 +532,14 @@ const verdictPrefix = "verdict/"
 // VerdictCounts is how often each rule put a message off or dropped one since the data began, by rule.
 func (s *Store) VerdictCounts(ctx context.Context) ([]VerdictCount, error) {
 	out, err := List(ctx, s, `SELECT name, value FROM counters WHERE name >= ?1 AND name < ?2 ORDER BY name`,
-		[]any{verdictPrefix, strings.TrimSuffix(verdictPrefix, "/") + "0"}, func(r *Row) (VerdictCount, error) {
+		[]any{verdictPrefix, strings.TrimSuffix(verdictPrefix, "/") + "0"}, func(r *engine.Row) (VerdictCount, error) {
 			rule, action, _ := strings.Cut(strings.TrimPrefix(r.Text(), verdictPrefix), "/")
 			return VerdictCount{rule, messaging.VerdictAction(action), r.Int()}, nil
 		})
 	return out, Wrap(err, "count what rules said")
 }
 
-var reviewSQL = SQL(`UPDATE messages SET due_at = ?2, expires_at = CASE WHEN expires_at = 0 THEN 0 ELSE expires_at - due_at + ?2 END
+var reviewSQL = engine.SQL(`UPDATE messages SET due_at = ?2, expires_at = CASE WHEN expires_at = 0 THEN 0 ELSE expires_at - due_at + ?2 END
 		WHERE id = ?1 AND due_at > ?2 AND ` + onlyDeferred)
 
 // ReviewDeferred makes due at once what a rule put off and nothing else has moved since, and says how many there
@@ -551,7 +552,7 @@ func (s *Store) ReviewDeferred(ctx context.Context) (n int64, err error) {
 	}
 	var after int64
 	for {
-		ids, err := List(ctx, s, deferredRows, []any{after, int64(perBulk)}, Number[int64])
+		ids, err := List(ctx, s, deferredRows, []any{after, int64(perBulk)}, engine.Number[int64])
 		if err != nil || len(ids) == 0 {
 			return n, Wrap(err, "review what was deferred")
 		}

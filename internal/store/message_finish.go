@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // maxAnswer is how much of a raw answer is kept, in bytes.
@@ -74,9 +75,9 @@ const endCall = `UPDATE messages SET state = ?4, reason = ?5, updated_at = ?6, l
 
 var (
 	// An owner stays on a message in doubt, so that the late answer of the same attempt is known.
-	finishSQL = SQL(endCall + `
+	finishSQL = engine.SQL(endCall + `
 		WHERE id = ?1 AND state{{checked}} = 'sending' AND owner = ?2 AND attempt = ?3 RETURNING ` + labelColumns)
-	finishLateSQL = SQL(endCall + `
+	finishLateSQL = engine.SQL(endCall + `
 		WHERE id = ?1 AND state{{checked}} IN ('in_doubt', 'waiting') AND owner = ?2 AND attempt = ?3 RETURNING ` + labelColumns)
 )
 
@@ -95,13 +96,13 @@ func (t *Tx) finishAll(all []*messaging.Attempt) (lost []error, err error) {
 			ended = append(ended, i)
 		}
 	}
-	end := func(s *Statement, some []int) error {
+	end := func(s *engine.Statement, some []int) error {
 		args := make([][]any, len(some))
 		for n, i := range some {
 			a := all[i]
-			args[n] = append([]any{int64(a.MessageID), a.Owner, int64(a.Number), string(a.State), a.Reason, Micro(a.At)}, serviceArgs(&messages[i])...)
+			args[n] = append([]any{int64(a.MessageID), a.Owner, int64(a.Number), string(a.State), a.Reason, engine.Micro(a.At)}, serviceArgs(&messages[i])...)
 		}
-		return t.QueryMany(s, args, func(n int, r *Row) error {
+		return t.QueryMany(s, args, func(n int, r *engine.Row) error {
 			p := scanLabels(r)
 			of[some[n]] = &p
 			return r.Err
@@ -122,7 +123,7 @@ func (t *Tx) finishAll(all []*messaging.Attempt) (lost []error, err error) {
 	for n, i := range again {
 		ids[n] = []any{int64(all[i].MessageID)}
 	}
-	err = t.QueryMany(MessageSQL, ids, func(n int, r *Row) error { waits[again[n]], _ = ScanMessage(r); return r.Err })
+	err = t.QueryMany(MessageSQL, ids, func(n int, r *engine.Row) error { waits[again[n]], _ = ScanMessage(r); return r.Err })
 	for i, a := range all {
 		if err != nil {
 			return lost, err
@@ -153,7 +154,7 @@ func (t *Tx) finished(a *messaging.Attempt, p *eventLabels, m *messaging.Message
 		ended := *a
 		if a.Doubtful { // the message is dropped, and what was lost is the attempt's answer: it may never go again
 			ended.State = messaging.StateInDoubt
-			t.mayHaveArrived(p, Micro(a.At))
+			t.mayHaveArrived(p, engine.Micro(a.At))
 		}
 		if err := t.insertAttempt(&ended); err != nil {
 			return err
@@ -183,15 +184,15 @@ func (t *Tx) finishWaiting(a *messaging.Attempt, d *messaging.Message) (held boo
 	if err != nil || !held {
 		return held, err
 	}
-	due := Micro(a.RetryAt)
+	due := engine.Micro(a.RetryAt)
 	if due == 0 {
-		due = Micro(a.At)
+		due = engine.Micro(a.At)
 	}
 	expires := d.ExpiresAt
 	if a.PutOff && !expires.IsZero() {
-		expires = expires.Add(Moment(due).Sub(d.DueAt))
+		expires = expires.Add(engine.Moment(due).Sub(d.DueAt))
 	}
-	state, err := t.requeueMessage(d, requeue{reason: a.Reason, due: due, expires: Micro(expires), at: Micro(a.At), doubtful: a.Doubtful, anew: a.PutOff, called: a.Called, class: a.Class})
+	state, err := t.requeueMessage(d, requeue{reason: a.Reason, due: due, expires: engine.Micro(expires), at: engine.Micro(a.At), doubtful: a.Doubtful, anew: a.PutOff, called: a.Called, class: a.Class})
 	if err != nil {
 		return false, err
 	}
@@ -205,11 +206,11 @@ func (t *Tx) finishWaiting(a *messaging.Attempt, d *messaging.Message) (held boo
 	return true, t.insertAttempt(&ended)
 }
 
-var insertAttemptSQL = SQL(`INSERT INTO attempts (message, number, state, owner, reason, answer, retry_at, at, words, error_class)
+var insertAttemptSQL = engine.SQL(`INSERT INTO attempts (message, number, state, owner, reason, answer, retry_at, at, words, error_class)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`)
 
 func (t *Tx) insertAttempt(a *messaging.Attempt) error {
-	err := t.Put(insertAttemptSQL, int64(a.MessageID), int64(a.Number), string(a.State), a.Owner, a.Reason, a.Answer, Micro(a.RetryAt), Micro(a.At), a.Words, string(a.Class))
+	err := t.Put(insertAttemptSQL, int64(a.MessageID), int64(a.Number), string(a.State), a.Owner, a.Reason, a.Answer, engine.Micro(a.RetryAt), engine.Micro(a.At), a.Words, string(a.Class))
 	if err != nil {
 		return fmt.Errorf("attempt %d: %w", a.Number, err)
 	}
@@ -232,8 +233,8 @@ func accepted(m *messaging.Message, a *messaging.Attempt) {
 // serviceArgs are serviceColumns of a message.
 func serviceArgs(m *messaging.Message) []any {
 	return []any{
-		string(m.ServiceID), string(m.Status), m.Error, string(m.ErrorClass), Micro(m.AcceptedAt), Micro(m.StatusAt), Micro(m.ToldAt), Micro(m.NextPollAt), int64(m.Polls),
-		Micro(m.SentAt), Micro(m.DeliveredAt), Micro(m.ReadAt), Micro(m.FailedAt),
+		string(m.ServiceID), string(m.Status), m.Error, string(m.ErrorClass), engine.Micro(m.AcceptedAt), engine.Micro(m.StatusAt), engine.Micro(m.ToldAt), engine.Micro(m.NextPollAt), int64(m.Polls),
+		engine.Micro(m.SentAt), engine.Micro(m.DeliveredAt), engine.Micro(m.ReadAt), engine.Micro(m.FailedAt),
 	}
 }
 

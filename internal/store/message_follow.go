@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // The answer to an upload may name the messages that its rows became. Each is then a message
@@ -38,18 +39,18 @@ func (s *Store) followAll(ctx context.Context, p *messaging.Part) error {
 }
 
 var (
-	followedSQL = SQL(`SELECT CAST(coalesce(sum(id_count), 0) AS BIGINT), CAST(coalesce(sum(CASE WHEN part = ?2 THEN id_count ELSE 0 END), 0) AS BIGINT)
+	followedSQL = engine.SQL(`SELECT CAST(coalesce(sum(id_count), 0) AS BIGINT), CAST(coalesce(sum(CASE WHEN part = ?2 THEN id_count ELSE 0 END), 0) AS BIGINT)
 		FROM run_messages WHERE run_id = ?1`)
-	insertFollowedSQL = SQL(`INSERT INTO run_messages (run_id, part, first_id, id_count, message) VALUES (?1, ?2, ?3, ?4, ?5)`)
-	insertNamedSQL    = SQL(`INSERT INTO messages (id, run_id, part, trigger_name, phone, category, account, send, config, state, attempt, due_at, claimed_at, created_at, updated_at, ` + serviceColumns + `)
+	insertFollowedSQL = engine.SQL(`INSERT INTO run_messages (run_id, part, first_id, id_count, message) VALUES (?1, ?2, ?3, ?4, ?5)`)
+	insertNamedSQL    = engine.SQL(`INSERT INTO messages (id, run_id, part, trigger_name, phone, category, account, send, config, state, attempt, due_at, claimed_at, created_at, updated_at, ` + serviceColumns + `)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'accepted', 1, ?10, ?10, ?10, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)`)
-	allFollowedSQL = SQL(`UPDATE parts SET message_ids = '' WHERE run_id = ?1 AND number = ?2`)
+	allFollowedSQL = engine.SQL(`UPDATE parts SET message_ids = '' WHERE run_id = ?1 AND number = ?2`)
 )
 
 // follow stores the next messages of p and says how many of them are stored now.
 func (t *Tx) follow(r *messaging.Run, p *messaging.Part, first func(string, time.Time, int64) time.Time) (followed int64, err error) {
 	var ofRun int64
-	err = t.Query(followedSQL, func(row *Row) error { ofRun, followed = row.Int(), row.Int(); return nil }, int64(p.RunID), int64(p.Number))
+	err = t.Query(followedSQL, func(row *engine.Row) error { ofRun, followed = row.Int(), row.Int(); return nil }, int64(p.RunID), int64(p.Number))
 	if err != nil {
 		return 0, err
 	}
@@ -112,7 +113,7 @@ func (s *Store) FollowRest(ctx context.Context) error {
 
 // addFollowed fills in how many messages of each part are followed.
 func (s *Store) addFollowed(ctx context.Context, run messaging.RunID, parts []messaging.Part) error {
-	return s.Rows(ctx, `SELECT part, CAST(sum(id_count) AS BIGINT) FROM run_messages WHERE run_id = ?1 GROUP BY part`, []any{int64(run)}, func(r *Row) error {
+	return s.Rows(ctx, `SELECT part, CAST(sum(id_count) AS BIGINT) FROM run_messages WHERE run_id = ?1 GROUP BY part`, []any{int64(run)}, func(r *engine.Row) error {
 		number, n := int(r.Int()), r.Int()
 		if i := slices.IndexFunc(parts, func(p messaging.Part) bool { return p.Number == number }); i >= 0 {
 			parts[i].Followed = n

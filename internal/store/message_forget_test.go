@@ -18,7 +18,7 @@ import (
 // row does.
 func TestCodesLeaveNoBytesBehind(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "nudgewire.db")
-	s, err := Open(t.Context(), Options{DSN: sqliteScheme + path, Settle: func(messaging.Proposal, messaging.Facts) messaging.Settlement {
+	s, err := Open(t.Context(), Options{DSN: "sqlite:" + path, Settle: func(messaging.Proposal, messaging.Facts) messaging.Settlement {
 		return messaging.Settlement{Outcome: messaging.Planned, Insert: true}
 	}})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // ClaimPolls is that of the account of the section api.
@@ -16,9 +17,9 @@ func (s *Store) ClaimPolls(ctx context.Context, now time.Time, lease time.Durati
 }
 
 var (
-	duePollsSQL = SQL(`SELECT ` + followedColumns + ` FROM messages
+	duePollsSQL = engine.SQL(`SELECT ` + followedColumns + ` FROM messages
 		WHERE next_poll_at > 0 AND account = ?3 AND next_poll_at <= ?1 ORDER BY next_poll_at, id LIMIT ?2 + 0 {{skip locked}}`)
-	claimPollSQL = SQL(`UPDATE messages SET next_poll_at = ?1 WHERE id IN (` + Placeholders(2) + `)`)
+	claimPollSQL = engine.SQL(`UPDATE messages SET next_poll_at = ?1 WHERE id IN (` + engine.Placeholders(2) + `)`)
 )
 
 // claimPolls takes up to n messages of an account that are due, longest waiting first, and puts their
@@ -34,18 +35,18 @@ func (s *Store) claimPolls(ctx context.Context, account string, now time.Time, l
 	var got []messaging.Message
 	err := s.Write(ctx, LaneWork, func(t *Tx) error {
 		got, t.claimed = got[:0], t.claimed[:0]
-		err := t.Query(duePollsSQL, func(r *Row) error {
+		err := t.Query(duePollsSQL, func(r *engine.Row) error {
 			m, err := scanFollowed(r)
 			got = append(got, m)
 			return err
-		}, Micro(now), int64(n), account)
+		}, engine.Micro(now), int64(n), account)
 		if err != nil {
 			return err
 		}
-		again := Micro(now.Add(lease))
+		again := engine.Micro(now.Add(lease))
 		for i := range got {
 			t.claimed = append(t.claimed, int64(got[i].ID))
-			got[i].NextPollAt = Moment(again)
+			got[i].NextPollAt = engine.Moment(again)
 		}
 		return t.ExecAll(claimPollSQL, t.claimed, again)
 	})
@@ -53,9 +54,9 @@ func (s *Store) claimPolls(ctx context.Context, account string, now time.Time, l
 }
 
 var (
-	polledSQL     = SQL(`SELECT ` + followedColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
-	labelsSQL     = SQL(`SELECT ` + labelColumns + ` FROM messages WHERE id = ?1`)
-	finishPollSQL = SQL(`UPDATE messages SET status = ?2, error = ?3, error_class = ?4, status_at = ?5, told_at = ?6, next_poll_at = ?7, polls = ?8,
+	polledSQL     = engine.SQL(`SELECT ` + followedColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
+	labelsSQL     = engine.SQL(`SELECT ` + labelColumns + ` FROM messages WHERE id = ?1`)
+	finishPollSQL = engine.SQL(`UPDATE messages SET status = ?2, error = ?3, error_class = ?4, status_at = ?5, told_at = ?6, next_poll_at = ?7, polls = ?8,
 			sent_at = ?9, delivered_at = ?10, read_at = ?11, failed_at = ?12
 		WHERE id = ?1`)
 )
@@ -89,7 +90,7 @@ func (t *Tx) finishPolls(s *Store, all []*messaging.Poll) (lost []error, err err
 	for i, p := range all {
 		ids[i] = []any{int64(p.MessageID)}
 	}
-	err = t.QueryMany(polledSQL, ids, func(i int, r *Row) (err error) { looks[i].message, err = scanFollowed(r); return err })
+	err = t.QueryMany(polledSQL, ids, func(i int, r *engine.Row) (err error) { looks[i].message, err = scanFollowed(r); return err })
 	// What a message is counted under is read where there is news of it: most looks find none.
 	var told [][]any
 	var places []int
@@ -103,7 +104,7 @@ func (t *Tx) finishPolls(s *Store, all []*messaging.Poll) (lost []error, err err
 		}
 	}
 	if err == nil {
-		err = t.QueryMany(labelsSQL, told, func(n int, r *Row) error { looks[places[n]].of = scanLabels(r); return r.Err })
+		err = t.QueryMany(labelsSQL, told, func(n int, r *engine.Row) error { looks[places[n]].of = scanLabels(r); return r.Err })
 	}
 	for i, p := range all {
 		if err == nil && looks[i].before == "" {
@@ -126,8 +127,8 @@ type polled struct {
 func (t *Tx) finishPoll(s *Store, p *messaging.Poll, l *polled) error {
 	m := &l.message
 	t.messagePolled(p, l)
-	err := t.Put(finishPollSQL, int64(m.ID), string(m.Status), m.Error, string(m.ErrorClass), Micro(m.StatusAt), Micro(m.ToldAt),
-		Micro(m.NextPollAt), int64(m.Polls), Micro(m.SentAt), Micro(m.DeliveredAt), Micro(m.ReadAt), Micro(m.FailedAt))
+	err := t.Put(finishPollSQL, int64(m.ID), string(m.Status), m.Error, string(m.ErrorClass), engine.Micro(m.StatusAt), engine.Micro(m.ToldAt),
+		engine.Micro(m.NextPollAt), int64(m.Polls), engine.Micro(m.SentAt), engine.Micro(m.DeliveredAt), engine.Micro(m.ReadAt), engine.Micro(m.FailedAt))
 	if err == nil && l.news.failed {
 		err = t.heedFailure(m, p.At, s)
 	}
@@ -146,7 +147,7 @@ func (s *Store) OverduePolls(ctx context.Context, now, accepted time.Time, n int
 		}
 		var late []messaging.Message
 		late, err = List(ctx, s, `SELECT `+followedColumns+` FROM messages WHERE next_poll_at > 0 AND account = ?4 AND next_poll_at <= ?1 AND accepted_at <= ?2 AND polls >= ?5
-			ORDER BY next_poll_at, id LIMIT ?3`, []any{Micro(now), Micro(accepted), int64(n - len(out)), names[i], asked}, scanFollowed)
+			ORDER BY next_poll_at, id LIMIT ?3`, []any{engine.Micro(now), engine.Micro(accepted), int64(n - len(out)), names[i], asked}, scanFollowed)
 		out = append(out, late...)
 	}
 	return out, Wrap(err, "look for messages whose time ran out")

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 	"unicode"
+
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // What the service rejects, and why, is counted by the hour beside the other counters: to look for
@@ -60,7 +62,7 @@ func (t *Tx) countRejection(state, reason string) {
 	t.CountNamed(rejectedFrom(hour)+key, 1)
 }
 
-var trimCountsSQL = SQL(`DELETE FROM counts WHERE name >= ?1 AND name < ?2`)
+var trimCountsSQL = engine.SQL(`DELETE FROM counts WHERE name >= ?1 AND name < ?2`)
 
 // trimRejections forgets what is a day old.
 func (t *Tx) trimRejections() error {
@@ -76,9 +78,9 @@ func (t *Tx) trimRejections() error {
 // reason, the most first.
 func (s *Store) Rejected(ctx context.Context, now time.Time) (out []RejectedCount, err error) {
 	sums := map[[2]string]int64{}
-	from := rejectedFrom(rejectedHour(Micro(now)) - 23)
+	from := rejectedFrom(rejectedHour(engine.Micro(now)) - 23)
 	err = s.Rows(ctx, `SELECT name, value FROM counters WHERE name >= ?1 AND name < ?2`,
-		[]any{from, strings.TrimSuffix(rejectedPrefix, "/") + "0"}, func(r *Row) error {
+		[]any{from, strings.TrimSuffix(rejectedPrefix, "/") + "0"}, func(r *engine.Row) error {
 			name := r.Text()
 			state, reason, _ := strings.Cut(name[len(from):], "/")
 			sums[[2]string{state, reason}] += r.Int()

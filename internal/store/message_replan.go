@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A PlannedBy is how many messages of a trigger wait that were planned under one config.
@@ -22,7 +23,7 @@ type PlannedBy struct {
 func (s *Store) WaitingByConfig(ctx context.Context) (out []PlannedBy, err error) {
 	out, err = List(ctx, s, `SELECT trigger_name, config, count(*), max(created_at) FROM messages WHERE `+stateCondition(messaging.StateWaiting)+
 		` AND event_id <> 0 AND test = '' GROUP BY 1, 2 ORDER BY 1, 2`, nil,
-		func(r *Row) (PlannedBy, error) { return PlannedBy{r.Text(), r.Text(), r.Int(), r.Time()}, nil })
+		func(r *engine.Row) (PlannedBy, error) { return PlannedBy{r.Text(), r.Text(), r.Int(), r.Time()}, nil })
 	return out, Wrap(err, "count what waits by config")
 }
 
@@ -42,7 +43,7 @@ type Replans struct{ Anew, Cancelled, Kept int64 }
 func (s *Store) Replan(ctx context.Context, trigger, config string, decide func(d *messaging.Message, event func() (messaging.Event, error)) (Replanned, error)) (n Replans, err error) {
 	// All numbers at once, eight bytes each: to look for the next page would walk all that waits again.
 	ids, err := List(ctx, s, `SELECT id FROM messages WHERE `+stateCondition(messaging.StateWaiting)+` AND event_id <> 0 AND test = '' AND trigger_name = ?1 AND config = ?2 ORDER BY id`,
-		[]any{trigger, config}, Number[int64])
+		[]any{trigger, config}, engine.Number[int64])
 	for part := range slices.Chunk(ids, perBulk) {
 		if err != nil {
 			break
@@ -62,7 +63,7 @@ type replan struct {
 }
 
 func (s *Store) replanSome(ctx context.Context, ids []int64, decide func(*messaging.Message, func() (messaging.Event, error)) (Replanned, error)) (n Replans, err error) {
-	found, err := List(ctx, s, `SELECT `+messageColumns+` FROM messages WHERE id IN `+In(ids)+` AND state = 'waiting' ORDER BY id`, nil, shownMessage)
+	found, err := List(ctx, s, `SELECT `+messageColumns+` FROM messages WHERE id IN `+engine.In(ids)+` AND state = 'waiting' ORDER BY id`, nil, shownMessage)
 	var changes []replan
 	var kept int64
 	for i := 0; err == nil && i < len(found); i++ {
@@ -98,7 +99,7 @@ func (s *Store) replanSome(ctx context.Context, ids []int64, decide func(*messag
 	return n, err
 }
 
-var replanSQL = SQL(`UPDATE messages SET category = ?2, send = ?3, reason = ?4, due_at = ?5, expires_at = ?6, tries = 0,
+var replanSQL = engine.SQL(`UPDATE messages SET category = ?2, send = ?3, reason = ?4, due_at = ?5, expires_at = ?6, tries = 0,
 			config = ?7, updated_at = ?8, ended_send = ?9, zone = ?10, account = ?11, first_due_at = 0, owner = ''
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
@@ -106,7 +107,7 @@ var replanSQL = SQL(`UPDATE messages SET category = ?2, send = ?3, reason = ?4, 
 // took the content of another event.
 func (t *Tx) replan(c *replan, n *Replans) error {
 	var d messaging.Message
-	if err := t.Query(MessageSQL, func(r *Row) error { d, _ = ScanMessage(r); return r.Err }, int64(c.was.ID)); err != nil {
+	if err := t.Query(MessageSQL, func(r *engine.Row) error { d, _ = ScanMessage(r); return r.Err }, int64(c.was.ID)); err != nil {
 		return err
 	}
 	if d.State != messaging.StateWaiting || d.EventID != c.was.EventID || d.Config != c.was.Config || d.Attempt != c.was.Attempt {
@@ -118,7 +119,7 @@ func (t *Tx) replan(c *replan, n *Replans) error {
 	}
 	n.Anew++
 	to := &c.to.Anew.Message
-	t.wakeSender(to.Account, Micro(to.DueAt))
+	t.wakeSender(to.Account, engine.Micro(to.DueAt))
 	what := c.ready.encodedSend
 	if len(c.ready.steps) > 0 {
 		step, rule := &c.ready.steps[0], &c.to.Anew.Steps[0].Rule
@@ -127,7 +128,7 @@ func (t *Tx) replan(c *replan, n *Replans) error {
 			return err
 		}
 	}
-	if err := t.changeWaiting(replanSQL, d.ID, int64(d.ID), string(to.Category), what.send, to.Reason, Micro(to.DueAt), Micro(to.ExpiresAt),
+	if err := t.changeWaiting(replanSQL, d.ID, int64(d.ID), string(to.Category), what.send, to.Reason, engine.Micro(to.DueAt), engine.Micro(to.ExpiresAt),
 		to.Config, t.At, what.ended, to.Zone, to.Account); err != nil {
 		return err
 	}

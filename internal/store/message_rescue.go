@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // RescueClaims ends the claims that nobody will finish: those of owners that are not alive any more,
@@ -56,16 +57,16 @@ func (s *Store) RescueClaims(ctx context.Context, now time.Time, owner string) (
 
 // freeLookups has look-ups due again that dead owners had under way.
 func (t *Tx) freeLookups(now time.Time, owner string) error {
-	n, err := t.peers.freeLookups(t, owner, Micro(now))
+	n, err := t.peers.freeLookups(t, owner, engine.Micro(now))
 	if n > 0 {
-		t.wakeEnricher(Micro(now))
+		t.wakeEnricher(engine.Micro(now))
 	}
 	return Wrap(err, "look-ups of dead owners")
 }
 
 func (t *Tx) abandon(now time.Time, owner string) (n messaging.Rescued, err error) {
 	var held []messaging.Message
-	err = t.peers.sending(t, owner, Micro(now), func(r *Row) error {
+	err = t.peers.sending(t, owner, engine.Micro(now), func(r *engine.Row) error {
 		d, _ := ScanMessage(r)
 		held = append(held, d)
 		return nil
@@ -122,7 +123,7 @@ func (t *Tx) unsent(d *messaging.Message, now time.Time) error {
 	return err
 }
 
-var lapseSQL = SQL(`UPDATE messages SET state = ?4, reason = ?2, updated_at = ?3, lease_ends = 0, ` + endSend + `
+var lapseSQL = engine.SQL(`UPDATE messages SET state = ?4, reason = ?2, updated_at = ?3, lease_ends = 0, ` + endSend + `
 		WHERE id = ?1 AND state{{checked}} = 'sending'`)
 
 // lapse ends a claim that may have been sent; known says that its call had surely begun.
@@ -148,13 +149,13 @@ func (t *Tx) lapse(d *messaging.Message, now time.Time, owner string, known bool
 		}
 		p := labelsOfMessage(d)
 		if state == messaging.StateDropped {
-			t.mayHaveArrived(&p, Micro(now))
+			t.mayHaveArrived(&p, engine.Micro(now))
 		}
 		t.messageState(d.ID, &p, state, reason, by, "")
-		return t.Put(lapseSQL, int64(d.ID), reason, Micro(now), string(state))
+		return t.Put(lapseSQL, int64(d.ID), reason, engine.Micro(now), string(state))
 	}
 	_, err := t.requeueMessage(d, requeue{
-		reason: reason + "; sent again, as " + d.SaysResend(rule) + " says", due: Micro(now), expires: Micro(d.ExpiresAt), at: Micro(now),
+		reason: reason + "; sent again, as " + d.SaysResend(rule) + " says", due: engine.Micro(now), expires: engine.Micro(d.ExpiresAt), at: engine.Micro(now),
 		doubtful: true, keepOwner: true,
 	})
 	return err

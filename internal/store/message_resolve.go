@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // CancelMessage ends a message that waits, by a person's order. Errors: ErrNotFound, or a
@@ -17,7 +18,7 @@ func (s *Store) CancelMessage(ctx context.Context, id messaging.MessageID, reaso
 	return s.order(ctx, id, messaging.StateWaiting, func(t *Tx, d *messaging.Message) error { return t.cancelOne(d, reason, messaging.EndedByPerson) })
 }
 
-var cancelSQL = SQL(`UPDATE messages SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
+var cancelSQL = engine.SQL(`UPDATE messages SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
 // cancelOne ends a message that waits; by is an EndedBy or a Rule.
@@ -63,10 +64,10 @@ func (s *Store) ResolveAll(ctx context.Context, f MessageFilter, r messaging.Res
 }
 
 var (
-	dropDoubtSQL = SQL(`UPDATE messages SET state = 'dropped', reason = ?2, updated_at = ?3 WHERE id = ?1 AND state{{checked}} = 'in_doubt'`)
-	arrivedSQL   = SQL(`UPDATE messages SET state = 'accepted', reason = ?2, updated_at = ?3, status = 'untracked', accepted_at = ?3, status_at = ?3
+	dropDoubtSQL = engine.SQL(`UPDATE messages SET state = 'dropped', reason = ?2, updated_at = ?3 WHERE id = ?1 AND state{{checked}} = 'in_doubt'`)
+	arrivedSQL   = engine.SQL(`UPDATE messages SET state = 'accepted', reason = ?2, updated_at = ?3, status = 'untracked', accepted_at = ?3, status_at = ?3
 		WHERE id = ?1 AND state{{checked}} = 'in_doubt'`)
-	resolutionSQL = SQL(`INSERT INTO resolutions (message, at, resolved, reason) VALUES (?1, ?2, ?3, ?4)
+	resolutionSQL = engine.SQL(`INSERT INTO resolutions (message, at, resolved, reason) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (message, at) DO UPDATE SET resolved = excluded.resolved, reason = excluded.reason`)
 )
 
@@ -84,13 +85,13 @@ func (t *Tx) resolveOne(d *messaging.Message, r messaging.Resolution, reason, by
 	case messaging.ResolveResend:
 		expires := d.ExpiresAt
 		if !expires.IsZero() {
-			expires = Moment(t.At).Add(d.ExpiresAt.Sub(d.DueAt))
+			expires = engine.Moment(t.At).Add(d.ExpiresAt.Sub(d.DueAt))
 		}
-		_, err = t.requeueMessage(d, requeue{reason: reason, due: t.At, expires: Micro(expires), at: t.At, anew: true, keepOwner: true})
+		_, err = t.requeueMessage(d, requeue{reason: reason, due: t.At, expires: engine.Micro(expires), at: t.At, anew: true, keepOwner: true})
 	case messaging.ResolveAccepted:
 		t.messageState(d.ID, &p, messaging.StateAccepted, reason, "", "")
 		m := messaging.Message{ID: d.ID, Reason: reason}
-		begin(&m, Moment(t.At))
+		begin(&m, engine.Moment(t.At))
 		t.messageTaken(&m, &p, false)
 		err = t.Put(arrivedSQL, int64(d.ID), reason, t.At)
 	default:
@@ -104,7 +105,7 @@ func (t *Tx) resolveOne(d *messaging.Message, r messaging.Resolution, reason, by
 // GiveUp ends a message that waits or is in doubt because its contact is forgotten, so that nobody sends it any more. Others stay as they are.
 func (t *Tx) GiveUp(id int64, reason string) error {
 	var d messaging.Message
-	err := t.Query(MessageSQL, func(r *Row) error { d, _ = ScanMessage(r); return r.Err }, id)
+	err := t.Query(MessageSQL, func(r *engine.Row) error { d, _ = ScanMessage(r); return r.Err }, id)
 	switch {
 	case err != nil:
 	case d.State == messaging.StateWaiting:
@@ -119,7 +120,7 @@ func (t *Tx) GiveUp(id int64, reason string) error {
 func (s *Store) order(ctx context.Context, id messaging.MessageID, want messaging.State, do func(*Tx, *messaging.Message) error) error {
 	err := s.Write(ctx, LaneWork, func(t *Tx) error {
 		var found messaging.Message
-		err := t.Query(MessageSQL, func(r *Row) error { found, _ = ScanMessage(r); return nil }, int64(id))
+		err := t.Query(MessageSQL, func(r *engine.Row) error { found, _ = ScanMessage(r); return nil }, int64(id))
 		switch {
 		case err != nil:
 			return err

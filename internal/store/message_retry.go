@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A Retry asks for messages that events caused and that surely did not reach the phone to be sent
@@ -85,7 +86,7 @@ func (t *Tx) again(id messaging.MessageID, q *Retry, s *Store) (goes bool, why s
 }
 
 // What the service said last: of an attempt, or of the message that it took.
-var lastWordsSQL = SQL(`SELECT updated_at, coalesce((SELECT a.words FROM attempts a WHERE a.message = ?1 ORDER BY a.number DESC LIMIT 1), ''),
+var lastWordsSQL = engine.SQL(`SELECT updated_at, coalesce((SELECT a.words FROM attempts a WHERE a.message = ?1 ORDER BY a.number DESC LIMIT 1), ''),
 			coalesce((SELECT a.error_class FROM attempts a WHERE a.message = ?1 ORDER BY a.number DESC LIMIT 1), '') FROM messages WHERE id = ?1 AND status = ''
 		UNION ALL SELECT status_at, error, error_class FROM messages WHERE id = ?1 AND status <> ''`)
 
@@ -97,7 +98,7 @@ func (t *Tx) notMeant(id messaging.MessageID, q *Retry) (why string, err error) 
 	var ended time.Time
 	var words string
 	var class messaging.ErrorClass
-	err = t.Query(lastWordsSQL, func(r *Row) error {
+	err = t.Query(lastWordsSQL, func(r *engine.Row) error {
 		ended, words, class = r.Time(), r.Text(), messaging.ErrorClass(r.Text())
 		return r.Err
 	}, int64(id))
@@ -116,13 +117,13 @@ func (t *Tx) notMeant(id messaging.MessageID, q *Retry) (why string, err error) 
 }
 
 var (
-	retryStepSQL = SQL(`INSERT INTO steps (message, sequence, steps, conditions, wait, passed)
+	retryStepSQL = engine.SQL(`INSERT INTO steps (message, sequence, steps, conditions, wait, passed)
 		SELECT ?2, sequence, steps, conditions, wait, 0 FROM steps WHERE message = ?1`)
-	enqueueRetrySQL = SQL(`INSERT INTO messages (id, replaces, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state,
+	enqueueRetrySQL = engine.SQL(`INSERT INTO messages (id, replaces, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, state,
 			due_at, expires_at, created_at, updated_at, config, ended_send, zone, step, account, tries, sent_as)
 		SELECT ?2, id, event_id, event_at, trigger_name, correlation_key, correlation, phone, category, send, 'waiting',
 			?5, ?4, ?3, ?3, config, ended_send, zone, step, account, ?6, sent_as FROM messages WHERE id = ?1`)
-	eventAtSQL = SQL(`SELECT event_at FROM messages WHERE id = ?1`)
+	eventAtSQL = engine.SQL(`SELECT event_at FROM messages WHERE id = ?1`)
 )
 
 // enqueueEventRetry queues a message that an event caused once more if that still makes sense, or says
@@ -132,13 +133,13 @@ func (t *Tx) enqueueEventRetry(d *messaging.Message, now, due, expires time.Time
 		return "its trigger does not send by the present config", nil
 	}
 	var eventAt int64
-	if err := t.Query(eventAtSQL, func(r *Row) error { eventAt = r.Int(); return nil }, int64(d.ID)); err != nil {
+	if err := t.Query(eventAtSQL, func(r *engine.Row) error { eventAt = r.Int(); return nil }, int64(d.ID)); err != nil {
 		return "", err
 	}
 	proposal := messaging.Proposal{
 		Decision:    messaging.Decision{Trigger: d.Trigger, Outcome: messaging.Planned, At: now},
 		Correlation: messaging.Correlation{Trigger: d.Trigger, Key: d.Key, Phone: d.Phone},
-		Message:     messaging.Message{DueAt: now}, EventAt: Moment(eventAt),
+		Message:     messaging.Message{DueAt: now}, EventAt: engine.Moment(eventAt),
 		OnRepeat: messaging.OnRepeat{Mode: messaging.Ignore}, Cooldown: messaging.Cooldown{Mode: messaging.CooldownOnce},
 	}
 	var ready readyProposal
@@ -169,7 +170,7 @@ func (t *Tx) enqueueEventRetry(d *messaging.Message, now, due, expires time.Time
 	if err != nil {
 		return "", err
 	}
-	if err := t.Put(enqueueRetrySQL, int64(d.ID), next, Micro(now), Micro(expires), Micro(due), int64(d.Tries)); err != nil {
+	if err := t.Put(enqueueRetrySQL, int64(d.ID), next, engine.Micro(now), engine.Micro(expires), engine.Micro(due), int64(d.Tries)); err != nil {
 		return "", err
 	}
 	if d.Step > 0 {
@@ -177,15 +178,15 @@ func (t *Tx) enqueueEventRetry(d *messaging.Message, now, due, expires time.Time
 			return "", err
 		}
 	}
-	return "", t.queued(next, &ready, proposal.Correlation, d, Micro(due))
+	return "", t.queued(next, &ready, proposal.Correlation, d, engine.Micro(due))
 }
 
 // withRetries adds to the numbers of messages those that took their places.
 func (s *Store) withRetries(ctx context.Context, ids []messaging.MessageID) ([]messaging.MessageID, error) {
 	for from := 0; from < len(ids); {
-		some := ids[from:min(len(ids), from+perList)]
+		some := ids[from:min(len(ids), from+engine.PerList)]
 		from += len(some)
-		err := s.Rows(ctx, `SELECT id FROM messages WHERE replaces > 0 AND replaces IN `+In(some), nil, func(r *Row) error {
+		err := s.Rows(ctx, `SELECT id FROM messages WHERE replaces > 0 AND replaces IN `+engine.In(some), nil, func(r *engine.Row) error {
 			if id := messaging.MessageID(r.Int()); !slices.Contains(ids, id) {
 				ids = append(ids, id)
 			}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/disk"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // Data moves from one engine to the other while nobody uses it (package transfer copies it). What is here opens both places for that, and
@@ -121,20 +122,19 @@ func (s *Store) QueryContext(ctx context.Context, query string, args ...any) (*s
 func NewFile(ctx context.Context, path string) (*sql.DB, error) {
 	err := disk.Remove(path)
 	if err == nil {
-		err = createFile(path)
+		err = engine.CreateFile(path)
 	}
 	if err != nil {
 		return nil, err
 	}
-	drv, err := sqliteDriver()
+	c, err := engine.NewConnector(path)
 	if err != nil {
 		return nil, err
 	}
-	c := connector{driver: drv, uri: sqliteURI(path)}
-	if err := c.prepare(ctx, path); err != nil {
+	if err := c.Prepare(ctx, path, steps); err != nil {
 		return nil, err
 	}
-	return OpenFile(path, "PRAGMA synchronous = OFF", "PRAGMA journal_mode = OFF", "PRAGMA cache_size = -65536", "PRAGMA temp_store = MEMORY")
+	return engine.OpenFile(path, "PRAGMA synchronous = OFF", "PRAGMA journal_mode = OFF", "PRAGMA cache_size = -65536", "PRAGMA temp_store = MEMORY")
 }
 
 // A Querier is a side that rows are read from.

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/nudgewire/nudgewire/internal/disk"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A ServerToMove is a PostgreSQL database that nobody else uses, by one connection, so that data is copied to it or from it.
@@ -33,24 +34,24 @@ const (
 // OpenServer opens the database of a DSN, with its tables, and keeps everybody else out until it is closed. Errors: a *TransferError.
 func OpenServer(ctx context.Context, dsn string) (_ *ServerToMove, err error) {
 	address, _, _ := strings.Cut(dsn, "#")
-	if err := checkDSN(address); err != nil {
+	if err := engine.CheckDSN(address); err != nil {
 		return nil, &TransferError{"PostgreSQL: " + err.Error(), "write postgres://user:password@server:5432/database"}
 	}
-	cfg, err := connectionTo(address, "nudgewire store copy")
+	cfg, err := engine.ServerConfig(address, "nudgewire store copy")
 	if err != nil {
 		return nil, err
 	}
-	s := &ServerToMove{Where: whereIs(cfg)}
+	s := &ServerToMove{Where: engine.ServerName(cfg)}
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("PostgreSQL at %s: %w", s.Where, errors.Join(err, s.Close()))
 		}
 	}()
 	s.db = stdlib.OpenDB(*cfg)
-	if err := checkServer(ctx, s.db); err != nil {
+	if err := engine.CheckServer(ctx, s.db); err != nil {
 		return nil, err
 	}
-	if err := migratePostgres(ctx, cfg); err != nil {
+	if err := engine.MigratePostgres(ctx, cfg, steps); err != nil {
 		return nil, err
 	}
 	if s.Conn, err = s.db.Conn(ctx); err != nil {
@@ -111,7 +112,7 @@ func sharesData(ctx context.Context, conn *pgx.Conn, where string) error {
 func notHere(where string, moved, expected int64) error {
 	switch {
 	case moved > 0:
-		return &MovedError{To: "a SQLite file", At: Moment(moved), Undo: "in " + where + ", DELETE FROM counts WHERE name LIKE 'moved/%'"}
+		return &MovedError{To: "a SQLite file", At: engine.Moment(moved), Undo: "in " + where + ", DELETE FROM counts WHERE name LIKE 'moved/%'"}
 	case expected > 0:
 		return &UnfinishedError{where, "in " + where + ", DELETE FROM counts WHERE name = '" + expectedAt + "'"}
 	}
@@ -130,7 +131,7 @@ func arrived(ctx context.Context, q Querier, where string) error {
 // Expect has the database say that it is not whole, until the transaction that brings the data, and takes this mark away with all other
 // counters, is committed.
 func (s *ServerToMove) Expect(ctx context.Context) error {
-	err := s.Exec(ctx, `INSERT INTO counts (name, writer, value) VALUES ($1, 0, $2) ON CONFLICT (name, writer) DO UPDATE SET value = excluded.value`, expectedAt, Micro(time.Now()))
+	err := s.Exec(ctx, `INSERT INTO counts (name, writer, value) VALUES ($1, 0, $2) ON CONFLICT (name, writer) DO UPDATE SET value = excluded.value`, expectedAt, engine.Micro(time.Now()))
 	return Wrap(err, "mark the new place")
 }
 
@@ -152,7 +153,7 @@ func (s *ServerToMove) MayMove(ctx context.Context, again int64) error {
 // MarkMoved has no daemon start here any more: the data is at the place with the hash to.
 func (s *ServerToMove) MarkMoved(ctx context.Context, to int64) error {
 	err := s.Exec(ctx, `INSERT INTO counts (name, writer, value) VALUES ($1, 0, $2), ($3, 0, $4) ON CONFLICT (name, writer) DO UPDATE SET value = excluded.value`,
-		movedAt, Micro(time.Now()), movedTo, to)
+		movedAt, engine.Micro(time.Now()), movedTo, to)
 	return Wrap(err, "mark the old data")
 }
 

@@ -27,7 +27,7 @@ func (w *singleWriter) resume(ctx context.Context, s *Store) error {
 		{`SELECT coalesce(min(part), 0) FROM keys WHERE part >= ?1`, &first},
 		{`SELECT coalesce(max(part), 0) FROM keys WHERE part >= ?1`, &last},
 	} {
-		if err := s.reads.scan(ctx, q.sql, []any{firstDay}, q.into); err != nil {
+		if err := s.reads.Scan(ctx, q.sql, []any{firstDay}, q.into); err != nil {
 			return fmt.Errorf("resume: %w", err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -128,9 +130,9 @@ func TestConnectionsAreSetUp(t *testing.T) {
 			t.Errorf("reads: %s = %s, want %s", pragma, got, want)
 		}
 	}
-	w := s.writer.engine.(*sqliteEngine)
+	w := s.writer.engine.(*engine.SQLite)
 	for pragma, want := range map[string]int64{"synchronous": 2, "wal_autocheckpoint": 32000, "busy_timeout": 10000} {
-		stmt, err := w.conn.Prepare("PRAGMA " + pragma)
+		stmt, err := w.Conn().Prepare("PRAGMA " + pragma)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +140,7 @@ func TestConnectionsAreSetUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		dest := w.dest[:1]
+		dest := make([]driver.Value, 1)
 		if err := rows.Next(dest); err != nil || dest[0] != want {
 			t.Errorf("writer: %s = %v, want %d (%v)", pragma, dest[0], want, err)
 		}
@@ -155,7 +157,7 @@ func TestDataOfANewerVersionIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	rawExec(t, path, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)`)
-	words := fmt.Sprintf("the data has schema version 99 and this nudgewire knows versions up to %d; use the newer nudgewire that wrote it", schemaVersion(steps))
+	words := fmt.Sprintf("the data has schema version 99 and this nudgewire knows versions up to %d; use the newer nudgewire that wrote it", Schema())
 	for _, readOnly := range []bool{false, true} {
 		_, err := Open(t.Context(), Options{DSN: "sqlite:" + path, ReadOnly: readOnly})
 		if fmt.Sprint(err) != path+": "+words {
@@ -164,7 +166,7 @@ func TestDataOfANewerVersionIsLeftAlone(t *testing.T) {
 	}
 	rawExec(t, path, `DELETE FROM goose_db_version WHERE version_id > 0`)
 	_, err := Open(t.Context(), Options{DSN: "sqlite:" + path, ReadOnly: true})
-	if _, ok := errors.AsType[*NewerSchemaError](err); !ok || !strings.HasSuffix(err.Error(), "start the daemon once to bring it up to date") {
+	if _, ok := errors.AsType[*engine.NewerSchemaError](err); !ok || !strings.HasSuffix(err.Error(), "start the daemon once to bring it up to date") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -180,11 +182,10 @@ func rawExec(t *testing.T, path, statement string, args ...any) {
 // TryExec runs a statement in a file beside its store.
 func TryExec(t *testing.T, path, statement string, args ...any) error {
 	t.Helper()
-	drv, err := sqliteDriver()
+	db, err := engine.OpenFile(path, "PRAGMA busy_timeout = 10000")
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := sql.OpenDB(&connector{driver: drv, uri: sqliteURI(path), setup: []string{"PRAGMA busy_timeout = 10000"}})
 	_, err = db.ExecContext(context.Background(), statement, args...)
 	return errors.Join(err, db.Close())
 }
@@ -332,7 +333,7 @@ func TestALockNeedsNoRoom(t *testing.T) {
 
 func TestTroubleOfTheDiskIsToldByItsKind(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
-	if err := execOn(s.writer.engine.(*sqliteEngine).conn, "PRAGMA max_page_count = 120"); err != nil {
+	if err := s.writer.engine.(*engine.SQLite).Run("PRAGMA max_page_count = 120"); err != nil {
 		t.Fatal(err)
 	}
 	p := testPlan("1")
@@ -341,7 +342,7 @@ func TestTroubleOfTheDiskIsToldByItsKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, full := s.Accept(t.Context(), []messaging.Plan{p})
-	readOnly := s.Rows(t.Context(), "DELETE FROM events", nil, func(*Row) error { return nil })
+	readOnly := s.Rows(t.Context(), "DELETE FROM events", nil, func(*engine.Row) error { return nil })
 	for want, err := range map[string]error{
 		"the disk is full":          full,
 		"the disk can only be read": readOnly,
@@ -362,7 +363,7 @@ func TestAPipeIsNoData(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), Options{DSN: "sqlite:" + path}); !errors.Is(err, errNoFile) || !strings.HasPrefix(err.Error(), path+": ") {
+	if _, err := Open(t.Context(), Options{DSN: "sqlite:" + path}); !strings.Contains(err.Error(), "no file for data") || !strings.HasPrefix(err.Error(), path+": ") {
 		t.Errorf("error %v", err)
 	}
 }

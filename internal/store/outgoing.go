@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // Changes that receivers under webhooks_out want to know are noted where they are made and written at the end of the same
@@ -29,7 +30,7 @@ func (t *Tx) Note(about, word string, change messaging.Change, filled bool) {
 	}
 }
 
-var insertOutgoingSQL = SQL(`INSERT INTO webhooks_out (id, receiver, subject, event_id, phone, kind, body, state, attempts, due_at, lease_ends, at, since, ended_at, reason)
+var insertOutgoingSQL = engine.SQL(`INSERT INTO webhooks_out (id, receiver, subject, event_id, phone, kind, body, state, attempts, due_at, lease_ends, at, since, ended_at, reason)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'waiting', 0, ?8, 0, ?8, ?8, 0, '')`)
 
 // writeNoted writes the changes that were noted, at the end of their commit.
@@ -64,11 +65,11 @@ func (t *Tx) writeNoted() error {
 	return nil
 }
 
-var changeOfSQL = SQL(`SELECT phone, trigger_name, event_id, run_id, step, account, sent_as, test FROM messages WHERE id = ?1`)
+var changeOfSQL = engine.SQL(`SELECT phone, trigger_name, event_id, run_id, step, account, sent_as, test FROM messages WHERE id = ?1`)
 
 // fillChange adds what the message knows.
 func (t *Tx) fillChange(c *messaging.Change) error {
-	return t.Query(changeOfSQL, func(r *Row) error {
+	return t.Query(changeOfSQL, func(r *engine.Row) error {
 		phone, name := r.Phone(), r.Text()
 		c.Event, c.Run, c.Step, c.Account = messaging.EventID(r.Int()), messaging.RunID(r.Int()), int(r.Int()), r.Text()
 		c.SentAs, c.Test = r.Text(), r.Text()

@@ -26,6 +26,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
@@ -226,7 +227,7 @@ func TestAPoolerIsRefused(t *testing.T) {
 			}
 		}
 		_ = errors.Join(cmd.Process.Kill(), cmd.Wait()) // it is killed
-		if refused, is := errors.AsType[*store.ServerError](err); !is || !strings.Contains(refused.Words, "pooler") {
+		if refused, is := errors.AsType[*engine.ServerError](err); !is || !strings.Contains(refused.Words, "pooler") {
 			t.Errorf("with %q: %v\n%s", more, err, said.String())
 		}
 	}

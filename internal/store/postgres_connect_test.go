@@ -27,7 +27,7 @@ func TestABeatDuringAConnectIsNoRestoration(t *testing.T) {
 	if _, err := s.RescueClaims(t.Context(), time.Now(), "web:1:A"); err != nil {
 		t.Fatal(err)
 	}
-	config := e.conn.Config()
+	config := e.Conn().Config()
 	config.Tracer = beatMeanwhile{s}
 	conn, err := pgx.ConnectConfig(t.Context(), config)
 	if err != nil {

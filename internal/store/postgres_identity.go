@@ -7,58 +7,21 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A database that was restored does not know what was sent after the copy was made, and a standby that took over may lack commits that
 // were confirmed. So the data has a row with the place where it lives, and each connection that writes compares it before it does
 // anything else (decision 21).
 
-// A databaseIdentity is where data of a PostgreSQL server lives.
-type databaseIdentity struct {
-	system   string // the server's files, as initdb made them; "" where this role may not know
-	base     string // the number of the database
-	timeline string // a standby that takes over, and a restoration to a point in time, begin a new one
-}
-
-// timelineKey is where a connection keeps the timeline that it found.
-const timelineKey = "nudgewire timeline"
-
-// syncedNow says that a commit is confirmed only when a standby has it, too.
-const syncedNow = `CASE WHEN current_setting('synchronous_standby_names') <> '' AND current_setting('synchronous_commit') IN ('on', 'remote_apply', 'remote_write') THEN 1 ELSE 0 END::bigint`
-
-// stillSynced has a standby that has taken over say what its own commits wait for. What the one before waited for is the next writer's to compare.
-const stillSynced = `UPDATE place SET synced = ` + syncedNow + ` WHERE synced <> ` + syncedNow + ` AND timeline = ` + timelineNow
-
-// flushedNow is how far the log of the server is on disk, in bytes. Read in a statement whose commit was confirmed, no server that has all confirmed commits is behind it.
-const flushedNow = `(pg_current_wal_flush_lsn() - '0/0')::bigint`
-
-// timelineNow is the timeline of the server's log.
-const timelineNow = `substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`
-
-// askPlace asks a server where the connection has led. flushed is how far its log goes.
-func askPlace(ctx context.Context, conn *pgx.Conn) (p databaseIdentity, synced, flushed int64, err error) {
-	err = conn.QueryRow(ctx, `SELECT (SELECT oid::text FROM pg_database WHERE datname = current_database()), `+timelineNow+`, `+syncedNow+`, `+flushedNow).
-		Scan(&p.base, &p.timeline, &synced, &flushed)
-	if err != nil {
-		return p, 0, 0, err
-	}
-	err = conn.QueryRow(ctx, `SELECT system_identifier::text FROM pg_control_system()`).Scan(&p.system)
-	if e, is := errors.AsType[*pgconn.PgError](err); is && e.Code == "42501" {
-		err = nil // the number of the database has to do
-	}
-	return p, synced, flushed, err
-}
-
 // settle compares where a connection has led with where the data lives. Data that is a copy, or may lack what was confirmed,
 // begins a review before anything is written.
 func (s *Store) settlePlace(ctx context.Context, conn *pgx.Conn) (err error) {
 	before := s.beat.Log.Load() // before it is asked: a beat may know more by the time that it has answered
-	found, synced, flushed, err := askPlace(ctx, conn)
+	found, synced, flushed, err := engine.AskPlace(ctx, conn)
 	if err != nil {
 		return fmt.Errorf("where the data lives: %w", err)
 	}
-	conn.PgConn().CustomData()[timelineKey] = found.timeline
 	known := s.place.Load()
 	if known != nil && *known == found && flushed >= before {
 		return nil
@@ -79,23 +42,23 @@ func (s *Store) settlePlace(ctx context.Context, conn *pgx.Conn) (err error) {
 }
 
 // movePlace notes where the data lives now. back says that the server's log is shorter than it was.
-func (s *Store) movePlace(ctx context.Context, tx pgx.Tx, known *databaseIdentity, found databaseIdentity, synced int64, back bool) error {
-	tag, err := tx.Exec(ctx, `INSERT INTO place (one, system, base, timeline, synced) VALUES (1, $1, $2, $3, $4) ON CONFLICT DO NOTHING`, found.system, found.base, found.timeline, synced)
+func (s *Store) movePlace(ctx context.Context, tx pgx.Tx, known *engine.Place, found engine.Place, synced int64, back bool) error {
+	tag, err := tx.Exec(ctx, `INSERT INTO place (one, system, base, timeline, synced) VALUES (1, $1, $2, $3, $4) ON CONFLICT DO NOTHING`, found.System, found.Base, found.Timeline, synced)
 	if err != nil || tag.RowsAffected() == 1 { // of this data nobody has said before where it lives
 		return err
 	}
-	var was databaseIdentity
+	var was engine.Place
 	var wasSynced int64
-	if err := tx.QueryRow(ctx, `SELECT system, base, timeline, synced FROM place FOR UPDATE`).Scan(&was.system, &was.base, &was.timeline, &wasSynced); err != nil {
+	if err := tx.QueryRow(ctx, `SELECT system, base, timeline, synced FROM place FOR UPDATE`).Scan(&was.System, &was.Base, &was.Timeline, &wasSynced); err != nil {
 		return err
 	}
 	how := ""
 	switch {
-	case was.base != found.base || was.system != found.system && was.system != "" && found.system != "":
+	case was.Base != found.Base || was.System != found.System && was.System != "" && found.System != "":
 		how = "it was restored into another database, or another server has it now"
 	case known != nil && back:
 		how = "the database server was put back to what it had before"
-	case was.timeline != found.timeline && (known == nil || wasSynced == 0):
+	case was.Timeline != found.Timeline && (known == nil || wasSynced == 0):
 		how = "a standby took over, or the database server was restored to a point in time, and it need not have all that was confirmed"
 	case known == nil:
 		later, err := s.callsLater(ctx, s.calls.path)
@@ -111,10 +74,10 @@ func (s *Store) movePlace(ctx context.Context, tx pgx.Tx, known *databaseIdentit
 			return err
 		}
 	}
-	if found.system == "" {
-		found.system = was.system
+	if found.System == "" {
+		found.System = was.System
 	}
-	_, err = tx.Exec(ctx, `UPDATE place SET system = $1, base = $2, timeline = $3, synced = $4`, found.system, found.base, found.timeline, synced)
+	_, err = tx.Exec(ctx, `UPDATE place SET system = $1, base = $2, timeline = $3, synced = $4`, found.System, found.Base, found.Timeline, synced)
 	return err
 }
 
@@ -133,14 +96,14 @@ func noteRestoration(ctx context.Context, tx pgx.Tx, how string, now time.Time) 
 		return err
 	}
 	for _, end := range leaveSignedIn {
-		if _, err := tx.Exec(ctx, postgresDialect.sql(end.sql)); err != nil {
+		if _, err := tx.Exec(ctx, end.OnServer()); err != nil {
 			return err
 		}
 	}
-	if _, err = tx.Exec(ctx, postgresDialect.sql(insertRestorationSQL.sql), how, Micro(time.Time{}), newest, Micro(now), config); err != nil {
+	if _, err = tx.Exec(ctx, insertRestorationSQL.OnServer(), how, engine.Micro(time.Time{}), newest, engine.Micro(now), config); err != nil {
 		return err
 	}
 	h := (&Restoration{How: how, FoundAt: now}).hold()
-	_, err = tx.Exec(ctx, postgresDialect.sql(setHoldSQL.sql), holdRow(&h)...)
+	_, err = tx.Exec(ctx, setHoldSQL.OnServer(), holdRow(&h)...)
 	return err
 }

@@ -3,17 +3,15 @@
 package store
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
@@ -84,7 +82,7 @@ func TestWhatTransactionsDoNotWaitFor(t *testing.T) {
 	if _, err := s.Accept(t.Context(), []messaging.Plan{plan("2", "447700900002", messaging.Planned), plan("3", "447700900003", messaging.Planned)}); err != nil {
 		t.Fatal(err)
 	}
-	held := lockOf(contactHash("447700900002", s.hash))
+	held := engine.LockOf(contactHash("447700900002", s.hash))
 	do("SELECT pg_advisory_lock($1)", held)
 	if got := claim(); !slices.Equal(got, []messaging.Phone{"447700900003"}) {
 		t.Errorf("while another has a contact %v are claimed", got)
@@ -136,16 +134,4 @@ func TestManyFlushersKeepEventsApart(t *testing.T) {
 			t.Errorf("%d batches of events, %d of work", events, work)
 		}
 	})
-}
-
-// A server that has no room for the locks of one more connection serves the others: no outage, which would end what they ask.
-func TestNoRoomForTheLocksOfANewConnectionIsACollision(t *testing.T) {
-	e := newPostgresEngine(func(context.Context) (*pgx.Conn, error) {
-		return nil, fmt.Errorf("where the data lives: %w", &pgconn.PgError{Code: noRoomForLocks})
-	})
-	for range 2 { // the second time, too
-		if err := e.begin(); !collided(err) || everybodys(err) {
-			t.Errorf("begin: %v", err)
-		}
-	}
 }

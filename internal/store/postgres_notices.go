@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // How a node hears of what others changed is told in package nodes. Here is what it then reads anew.
@@ -56,7 +57,7 @@ func (n *peerNotices) readNotices(ctx context.Context) error {
 		n.looked = time.Time{} // until everything is read
 		n.since = ""
 	}
-	err := n.s.Rows(ctx, changesSince, []any{n.since}, func(r *Row) error {
+	err := n.s.Rows(ctx, changesSince, []any{n.since}, func(r *engine.Row) error {
 		since = r.Text()
 		one := notice{r.Text(), r.Int(), r.Text()}
 		why := r.Text()
@@ -75,7 +76,7 @@ func (n *peerNotices) readNotices(ctx context.Context) error {
 	})
 	if err == nil && all {
 		off, err = List(ctx, n.s, `SELECT id, called_off FROM messages WHERE state = 'sending' AND called_off <> ''`, nil,
-			func(r *Row) (cancelRequest, error) {
+			func(r *engine.Row) (cancelRequest, error) {
 				return cancelRequest{messaging.MessageID(r.Int()), r.Text()}, r.Err
 			})
 		fresh = []notice{{kind: noticeBlocks}, {kind: noticeHolds}}
@@ -109,7 +110,7 @@ func (n *peerNotices) apply(ctx context.Context, fresh []notice) error {
 		case noticeHolds:
 			holds = true
 		case noticeBlocks:
-			n.s.writer.lastBlock.Store(Micro(n.s.now()))
+			n.s.writer.lastBlock.Store(engine.Micro(n.s.now()))
 			if err := n.s.marks.load(ctx, n.s); err != nil {
 				return err
 			}
@@ -126,10 +127,10 @@ func (n *peerNotices) apply(ctx context.Context, fresh []notice) error {
 		if n.s.writer.hooks.pauses != nil {
 			n.s.writer.hooks.pauses()
 		}
-		due = Micro(n.s.now()) // what it held may go
+		due = engine.Micro(n.s.now()) // what it held may go
 	}
 	if due != 0 && n.s.writer.hooks.due != nil {
-		n.s.writer.hooks.due(EveryAccount, Moment(due))
+		n.s.writer.hooks.due(EveryAccount, engine.Moment(due))
 	}
 	return nil
 }
@@ -146,7 +147,7 @@ func (s *Store) holdsAgain(ctx context.Context) error {
 
 // loadAll reads the marks of forgotten contacts, and the key that all nodes make them with.
 func (m *erasureHashes) loadAll(ctx context.Context, s *Store) error {
-	err := s.Rows(ctx, `SELECT key FROM forgotten_key`, nil, func(r *Row) (err error) {
+	err := s.Rows(ctx, `SELECT key FROM forgotten_key`, nil, func(r *engine.Row) (err error) {
 		if m.key, err = hex.DecodeString(r.Text()); err != nil || len(m.key) != keySize {
 			return errors.New("the table forgotten_key is damaged, and without it those who were forgotten are not known again; restore it from the backup that the database came from")
 		}
@@ -158,7 +159,7 @@ func (m *erasureHashes) loadAll(ctx context.Context, s *Store) error {
 	return m.load(ctx, s)
 }
 
-var noticeDueSQL = postgresStatement(`INSERT INTO notices (kind, id) VALUES ('due', $1)`)
+var noticeDueSQL = engine.PostgresSQL(`INSERT INTO notices (kind, id) VALUES ('due', $1)`)
 
 // tellDue has a batch tell of what it leaves waiting.
 func (m *manyWriters) tellDue(t *Tx) error {

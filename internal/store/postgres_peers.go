@@ -2,73 +2,18 @@ package store
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
 )
-
-// lockOf is what a hash is locked by: a correlation key and its tombstones, whose hash is the other's complement, by one lock.
-func lockOf(hash int64) int64 { return hash ^ (hash >> 63) }
-
-// A keyCache is what the open transaction knows of the keys that it has locked.
-type keyCache struct {
-	locked map[int64]bool  // by lockOf
-	known  map[int64][]key // by hash
-}
-
-func (c *keyCache) clear() {
-	if c.locked == nil {
-		c.locked, c.known = map[int64]bool{}, map[int64][]key{}
-	}
-	clear(c.locked)
-	clear(c.known)
-}
-
-// fresh is what of the hashes is not locked yet, each once, in ascending order of their locks.
-func (c *keyCache) fresh(hashes []int64) []int64 {
-	var out []int64
-	for _, hash := range hashes {
-		if id := lockOf(hash); !c.locked[id] {
-			c.locked[id] = true
-			out = append(out, id)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-// unknown is what of the hashes was not looked up yet. From now on it counts as looked up.
-func (c *keyCache) unknown(hashes []int64) []int64 {
-	var out []int64
-	for _, hash := range hashes {
-		if _, known := c.known[hash]; !known {
-			c.known[hash] = nil
-			out = append(out, hash)
-		}
-	}
-	return out
-}
-
-// forget has hashes looked up anew.
-func (c *keyCache) forget(hashes []int64) {
-	for _, hash := range hashes {
-		delete(c.known, hash)
-	}
-}
-
-func (c *keyCache) add(k key) {
-	if !slices.Contains(c.known[k.Hash], k) {
-		c.known[k.Hash] = append(c.known[k.Hash], k)
-	}
-}
 
 // manyWriters coordinates transactions where other processes write to the same data. Everything that it says is in the
 // database; its memory is that of one transaction.
 type manyWriters struct {
-	engine  *postgresEngine
+	engine  *engine.Postgres
 	numbers *numbers       // of all writers of the process, so that they grow with time
 	wakes   *nodes.WakeUps // of the process, too
 }
@@ -116,22 +61,22 @@ func (n *numbers) forgetNumbers() {
 // blockFor is how long numbers of a block are given out, so that numbers grow with time.
 const blockFor = time.Second
 
-func (m *manyWriters) begin(t *Tx) error { return t.engine.begin() }
+func (m *manyWriters) begin(t *Tx) error { return t.engine.Begin() }
 
 func (m *manyWriters) settle(t *Tx, err error) error {
 	if err == nil {
 		err = m.tellDue(t)
 	}
 	if err == nil {
-		err = t.engine.commit()
+		err = t.engine.Commit()
 	}
 	if err != nil {
-		t.engine.rollback()
+		t.engine.Rollback()
 	}
 	return err
 }
 
-var nextBlockSQL = postgresStatement(`SELECT nextval($1::text::regclass)`)
+var nextBlockSQL = engine.PostgresSQL(`SELECT nextval($1::text::regclass)`)
 
 func (m *manyWriters) allocate(t *Tx, of sequence, n int64) (first int64, err error) {
 	if n > sequences[of].block {
@@ -142,7 +87,7 @@ func (m *manyWriters) allocate(t *Tx, of sequence, n int64) (first int64, err er
 		if ok {
 			return first, nil
 		}
-		err := t.Query(nextBlockSQL, func(r *Row) error { m.numbers.fill(of, r.Int()); return r.Err }, sequences[of].name)
+		err := t.Query(nextBlockSQL, func(r *engine.Row) error { m.numbers.fill(of, r.Int()); return r.Err }, sequences[of].name)
 		if err != nil {
 			return 0, fmt.Errorf("numbers: %w", err)
 		}
@@ -150,44 +95,20 @@ func (m *manyWriters) allocate(t *Tx, of sequence, n int64) (first int64, err er
 }
 
 func (m *manyWriters) lock(_ *Tx, hashes, read []int64) error {
-	return m.engine.lock(m.engine.keys.fresh(hashes), append(slices.Clone(hashes), read...), false)
+	return m.engine.LockKeys(hashes, read)
 }
 
 func (m *manyWriters) tryLock(_ *Tx, hashes []int64, reads [][]int64) (busy []bool, err error) {
-	e := m.engine
-	var locks []int64
-	for _, hash := range hashes {
-		if !e.keys.locked[lockOf(hash)] {
-			locks = append(locks, lockOf(hash))
-		}
-	}
-	if err := e.lock(locks, slices.Concat(reads...), true); err != nil {
-		return nil, err
-	}
-	busy = make([]bool, len(hashes))
-	for i, hash := range hashes {
-		if busy[i] = !e.keys.locked[lockOf(hash)]; busy[i] {
-			e.keys.forget(reads[i]) // its owner may add to them
-		}
-	}
-	return busy, nil
+	return m.engine.TryLockKeys(hashes, reads)
 }
 
 func (m *manyWriters) find(_ *Tx, first, last, hash int64, ids []int64) ([]int64, error) {
-	if err := m.engine.lock(nil, []int64{hash}, false); err != nil {
-		return nil, fmt.Errorf("find a key: %w", err)
-	}
-	for _, k := range m.engine.keys.known[hash] {
-		if k.Part >= first && k.Part <= last {
-			ids = append(ids, k.ID)
-		}
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids), nil
+	ids, err := m.engine.FindKeys(first, last, hash, ids)
+	return ids, Wrap(err, "find a key")
 }
 
 func (m *manyWriters) remember(t *Tx, k key, _ bool) error {
-	m.engine.keys.add(k)
+	m.engine.AddKey(k)
 	if err := t.Put(insertKeySQL, k.Part, k.Hash, k.ID); err != nil {
 		return fmt.Errorf("key: %w", err)
 	}
@@ -223,8 +144,8 @@ func (m *manyWriters) noteRecipient(string, messaging.Phone, int64) {}
 func (m *manyWriters) filesCount(bool) {}
 
 var (
-	noteSQL       = postgresStatement(`LOCK TABLE cut_changes IN ROW EXCLUSIVE MODE`)
-	awaitNotesSQL = postgresStatement(`LOCK TABLE cut_changes IN SHARE ROW EXCLUSIVE MODE`)
+	noteSQL       = engine.PostgresSQL(`LOCK TABLE cut_changes IN ROW EXCLUSIVE MODE`)
+	awaitNotesSQL = engine.PostgresSQL(`LOCK TABLE cut_changes IN SHARE ROW EXCLUSIVE MODE`)
 )
 
 func (m *manyWriters) lockNotes(t *Tx, wantsToKnow bool) error {
@@ -239,17 +160,17 @@ func (m *manyWriters) lowWater() *lowWater { return nil }
 // What owners hold that live is theirs, and must not fill the list. They end it themselves where a lease is over: only
 // they know whether the call goes on. Of whom this process has the folder ($3) it knows that it is
 // dead. That the lease of another one has ended says so only to who may bury ($4).
-var sendingSQL = SQL(`SELECT ` + messageColumns + ` FROM messages
-		WHERE state = 'sending' AND (owner <> ?1 OR lease_ends <= ?2) ORDER BY lease_ends LIMIT 200 {{skip locked}}`).onPostgres(`SELECT ` + messageColumns + ` FROM messages
+var sendingSQL = engine.SQL(`SELECT ` + messageColumns + ` FROM messages
+		WHERE state = 'sending' AND (owner <> ?1 OR lease_ends <= ?2) ORDER BY lease_ends LIMIT 200 {{skip locked}}`).OnPostgres(`SELECT ` + messageColumns + ` FROM messages
 		WHERE state = 'sending' AND (owner = $1 AND lease_ends <= $2 OR owner = $3 OR owner <> $1 AND NOT EXISTS (SELECT 1 FROM nodes
 			WHERE nodes.owner = messages.owner AND ($4 = 0 OR nodes.lease_ends > ` + nodes.Now + `)))
 		ORDER BY lease_ends LIMIT 200 FOR UPDATE OF messages SKIP LOCKED`)
 
-func (m *manyWriters) sending(t *Tx, own string, now int64, each func(*Row) error) error {
-	return t.Query(sendingSQL, each, own, now, t.calls.predecessor(), Flag(t.beat.MayBury()))
+func (m *manyWriters) sending(t *Tx, own string, now int64, each func(*engine.Row) error) error {
+	return t.Query(sendingSQL, each, own, now, t.calls.predecessor(), engine.Flag(t.beat.MayBury()))
 }
 
-var aliveSQL = postgresStatement(`SELECT CAST(1 AS BIGINT) WHERE ` + nodes.Alive("$1"))
+var aliveSQL = engine.PostgresSQL(`SELECT CAST(1 AS BIGINT) WHERE ` + nodes.Alive("$1"))
 
 func (m *manyWriters) alive(t *Tx, owner, own string) (alive bool, err error) {
 	if owner == own {
@@ -258,17 +179,17 @@ func (m *manyWriters) alive(t *Tx, owner, own string) (alive bool, err error) {
 	if owner == t.calls.predecessor() {
 		return false, nil
 	}
-	err = t.Query(aliveSQL, func(*Row) error { alive = true; return nil }, owner)
+	err = t.Query(aliveSQL, func(*engine.Row) error { alive = true; return nil }, owner)
 	return alive, Wrap(err, "whether its owner lives")
 }
 
 func (m *manyWriters) buries(t *Tx) bool { return t.beat.MayBury() }
 
-var freeLookupsSQL = SQL(`UPDATE lookups SET due_at = ?1, lease_ends = 0, owner = '' WHERE lease_ends > 0 AND owner <> ?2`).onPostgres(`UPDATE lookups SET due_at = $1, lease_ends = 0, owner = ''
+var freeLookupsSQL = engine.SQL(`UPDATE lookups SET due_at = ?1, lease_ends = 0, owner = '' WHERE lease_ends > 0 AND owner <> ?2`).OnPostgres(`UPDATE lookups SET due_at = $1, lease_ends = 0, owner = ''
 		WHERE lease_ends > 0 AND owner <> $2 AND owner <> '' AND (owner = $3 OR $4 = 1 AND NOT ` + nodes.Alive("lookups.owner") + `)`)
 
 func (m *manyWriters) freeLookups(t *Tx, own string, now int64) (int64, error) {
-	return t.Exec(freeLookupsSQL, now, own, t.calls.predecessor(), Flag(t.beat.MayBury()))
+	return t.Exec(freeLookupsSQL, now, own, t.calls.predecessor(), engine.Flag(t.beat.MayBury()))
 }
 
 func (m *manyWriters) close() {}

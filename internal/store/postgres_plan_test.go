@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
@@ -21,26 +22,26 @@ func TestNothingHotWalksHistoryOnPostgreSQL(t *testing.T) {
 	failIf(t, err)
 	defer func() { failIf(t, s.Close()) }()
 
-	e := s.writer.engine.(*postgresEngine)
-	failIf(t, e.begin())
-	_, err = e.conn.Exec(t.Context(), `SET plan_cache_mode = force_generic_plan`)
+	e := s.writer.engine.(*engine.Postgres)
+	failIf(t, e.Begin())
+	_, err = e.Conn().Exec(t.Context(), `SET plan_cache_mode = force_generic_plan`)
 	failIf(t, err)
 	walk := regexp.MustCompile(`(?m)Seq Scan on|Sort$|Bitmap Heap Scan on`)
 	fewRows := regexp.MustCompile(`FROM alert|FROM api_tokens|FROM users|UPDATE users|console_(sessions|links)|FROM messages\s+WHERE state = '(sending|in_doubt)' AND account|FROM runs WHERE ended_at = 0|SET trigger_name =|DELETE FROM unused|FROM redactions|UPDATE lookups SET due_at = \$1|DELETE FROM cut`) // what they say is all they read; of what came to nothing there are few kinds; a rename walks what is open, once; look-ups under way are few, and so are cuts
 	holds := regexp.MustCompile(`(?:Seq Scan|Bitmap Heap Scan|Index Scan using \w+) on holds\b`)                                                                                                                                                                                                                   // which are few
 	whole := regexp.MustCompile(`Index (?:Only )?Scan using .*\n(?: +Filter| *->|\z)`)
-	for i := range e.forms {
-		sql := e.forms[i].one
+	for i, one := range engine.Statements() {
+		sql := one.OnServer()
 		if !strings.HasPrefix(sql, "SELECT") && !strings.HasPrefix(sql, "UPDATE") && !strings.HasPrefix(sql, "DELETE") {
 			continue
 		}
-		about, err := e.conn.Prepare(t.Context(), fmt.Sprintf("p%d", i), sql)
+		about, err := e.Conn().Prepare(t.Context(), fmt.Sprintf("p%d", i), sql)
 		failIf(t, err)
 		explain := fmt.Sprintf("EXPLAIN (COSTS off) EXECUTE p%d", i)
 		if n := len(about.ParamOIDs); n > 0 {
 			explain += "(" + strings.TrimSuffix(strings.Repeat("NULL, ", n), ", ") + ")"
 		}
-		rows, err := e.conn.Query(t.Context(), explain)
+		rows, err := e.Conn().Query(t.Context(), explain)
 		failIf(t, err)
 		var plan []string
 		for rows.Next() {
@@ -74,11 +75,11 @@ func TestNoStatementOfAWriterIsCompiled(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	e := s.writer.engine.(*postgresEngine)
-	if err := e.begin(); err != nil {
+	e := s.writer.engine.(*engine.Postgres)
+	if err := e.Begin(); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := e.conn.Query(t.Context(), `EXPLAIN ANALYZE SELECT max(value) FROM counts`)
+	rows, err := e.Conn().Query(t.Context(), `EXPLAIN ANALYZE SELECT max(value) FROM counts`)
 	if err != nil {
 		t.Fatal(err)
 	}

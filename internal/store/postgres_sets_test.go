@@ -14,41 +14,42 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
 // openForSets opens a store in a server of its own, and gives the engine of its first writer, which nobody else uses.
-func openForSets(t *testing.T) (*Store, *postgresEngine) {
+func openForSets(t *testing.T) (*Store, *engine.Postgres) {
 	t.Helper()
 	dsn, err := testserver.ForTest(t, "fsync=off").NewDatabase(t.Context())
 	failIf(t, err)
 	s, err := Open(t.Context(), Options{DSN: dsn + "#" + t.TempDir(), Settle: planAll})
 	failIf(t, err)
 	t.Cleanup(func() { failIf(t, s.Close()) })
-	return s, s.writer.engine.(*postgresEngine)
+	return s, s.writer.engine.(*engine.Postgres)
 }
 
 func TestTheServerTakesEverySet(t *testing.T) {
 	_, e := openForSets(t)
-	failIf(t, e.begin())
-	sets := map[*Statement]bool{}
-	for i, s := range statements {
-		one := e.forms[i].one
-		if s == beginSQL || s == commitSQL || s == rollbackSQL {
+	failIf(t, e.Begin())
+	sets := map[*engine.Statement]bool{}
+	for _, s := range engine.Statements() {
+		one := s.OnServer()
+		if slices.Contains([]string{"{{begin}}", "COMMIT", "ROLLBACK"}, s.String()) {
 			continue
 		}
-		about, err := e.conn.Prepare(t.Context(), one, one)
+		about, err := e.Conn().Prepare(t.Context(), one, one)
 		failIf(t, err)
-		form := setOf(one, valuesOf(about.ParamOIDs))
-		if form.sql == "" || strings.Contains(one, "FOR UPDATE SKIP LOCKED") {
+		form := s.AsSet(valuesOf(about.ParamOIDs)...)
+		if form == "" || strings.Contains(one, "FOR UPDATE SKIP LOCKED") {
 			continue
 		}
 		sets[s] = true
-		if _, err := e.conn.Prepare(t.Context(), form.sql, form.sql); err != nil {
-			t.Errorf("%s\nas a set: %s\n%v", one, form.sql, err)
+		if _, err := e.Conn().Prepare(t.Context(), form, form); err != nil {
+			t.Errorf("%s\nas a set: %s\n%v", one, form, err)
 		}
 	}
-	for name, s := range map[string]*Statement{"counters": countSQL, "last events": lastSeenSQL, "consents": saveConsentSQL, "opt-outs": proposalSQL, "keys": insertKeySQL} {
+	for name, s := range map[string]*engine.Statement{"counters": countSQL, "last events": lastSeenSQL, "consents": saveConsentSQL, "opt-outs": proposalSQL, "keys": insertKeySQL} {
 		if !sets[s] {
 			t.Errorf("%s have no set", name)
 		}
@@ -129,8 +130,8 @@ func TestASetChangesARowAsOftenAsItIsAsked(t *testing.T) {
 				return err
 			}
 		}
-		if len(e.puts) != 3 {
-			return fmt.Errorf("%d statements wait, want 3 sets", len(e.puts))
+		if n := e.Waiting(); n != 3 {
+			return fmt.Errorf("%d statements wait, want 3 sets", n)
 		}
 		return nil
 	})
@@ -179,56 +180,8 @@ func TestARowThatIsRefusedCostsItsOwnOperation(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoSetGoesByItself(t *testing.T) {
-	two := []any{"", int64(0)}
-	for name, one := range map[string]string{
-		"an argument that changes the row which is there": `INSERT INTO c (a, b) VALUES ($1, 1) ON CONFLICT (a) DO UPDATE SET b = $2`,
-		"a constraint by its name":                        `INSERT INTO c (a, b) VALUES ($1, $2) ON CONFLICT ON CONSTRAINT k DO UPDATE SET b = excluded.b`,
-		"a key that no argument fills":                    `INSERT INTO c (a, b, d) VALUES ('x', $1, $2) ON CONFLICT (a) DO UPDATE SET b = excluded.b`,
-		"a key that is worked out of an argument":         `INSERT INTO c (a, b) VALUES (lower($1), $2) ON CONFLICT (a) DO UPDATE SET b = excluded.b`,
-		"a value with a comma":                            `INSERT INTO c (a, b) VALUES ($1, greatest($2, 0)) ON CONFLICT (a) DO UPDATE SET b = excluded.b`,
-		"rows that are asked for":                         `INSERT INTO c (a, b) VALUES ($1, $2) RETURNING b`,
-		"rows from elsewhere":                             `INSERT INTO c (a, b) SELECT a, $2 FROM d WHERE e = $1`,
-		"two rows":                                        `INSERT INTO c (a, b) VALUES ($1, $2), ($1, 0)`,
-	} {
-		if form := setOf(one, two); form.sql != "" {
-			t.Errorf("%s: %s", name, form.sql)
-		}
-	}
-}
-
-func TestARowThatIsMeantTwice(t *testing.T) {
-	form := setOf(`INSERT INTO c (a, b, d) VALUES ($1, 0, $2) ON CONFLICT (d, a, b) DO UPDATE SET d = excluded.d`, []any{"", int64(0)})
-	if form.sql == "" || !slices.Equal(form.key, []int{1, 0}) {
-		t.Fatalf("%+v", form)
-	}
-	row := func(a string, d int64) []any { return []any{a, d} }
-	// The texts and numbers of the first two read alike one behind the other.
-	once := [][]any{row("1", 11), row("11", 1), row("x", 1), row("x", 2), row("y", 1)}
-	if _, ok := form.arrays(once); !ok {
-		t.Error("each is meant once, and they do not go as one")
-	}
-	if out, ok := form.arrays(append(once, row("x", 1))); ok {
-		t.Errorf("one is meant twice: %v", out)
-	}
-}
-
 // commitOne runs one operation on the first writer.
 func commitOne(s *Store, run op) error { return s.writer.runBatch([]*waiting{{run: run}}) }
-
-// A value that is not of its column's type is never written as zero: such a row goes alone.
-func TestASetTakesNoValueOfAnotherType(t *testing.T) {
-	f := setOf("SELECT $1, $2, $3", []any{int64(0), "", []byte{}})
-	whole := []any{int64(1), "a", []byte("b")}
-	if out, ok := f.arrays([][]any{whole, whole}); !ok || len(out) != 3 {
-		t.Errorf("arrays %v, %v", out, ok)
-	}
-	for _, odd := range [][]any{{1, "a", []byte("b")}, {int64(1), []byte("a"), []byte("b")}, {int64(1), "a", "b"}, {int64(1), nil, []byte("b")}} {
-		if out, ok := f.arrays([][]any{whole, odd}); ok {
-			t.Errorf("%v makes %v", odd, out)
-		}
-	}
-}
 
 // What runs together passes no other operation, and no two with one key run together.
 func TestWhatRunsTogether(t *testing.T) {
@@ -294,7 +247,7 @@ func TestCancellationsOfACommit(t *testing.T) {
 			if want := []int{1, 0, 1, 0}; !slices.Equal(waits, want) {
 				t.Errorf("they found %v messages that wait, want %v", waits, want)
 			}
-			states, err := List(t.Context(), s, `SELECT state FROM messages ORDER BY id`, nil, Text)
+			states, err := List(t.Context(), s, `SELECT state FROM messages ORDER BY id`, nil, engine.Text)
 			if want := []string{"cancelled", "cancelled", "waiting"}; err != nil || !slices.Equal(states, want) {
 				t.Errorf("the messages are %v, want %v; %v", states, want, err)
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
@@ -65,7 +66,7 @@ func TestAServerThatWasStartedAnewCostsNobodyAnything(t *testing.T) {
 	if err := server.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := accept(2); !errors.As(err, new(*store.OutageError)) {
+	if _, err := accept(2); !errors.As(err, new(*engine.OutageError)) {
 		t.Errorf("without a server: %v", err)
 	}
 	if err := server.Start(t.Context()); err != nil {
@@ -73,7 +74,7 @@ func TestAServerThatWasStartedAnewCostsNobodyAnything(t *testing.T) {
 	}
 	for n, duplicate := range map[int64]bool{1: true, 2: false, 3: false} {
 		got, err := accept(n)
-		for end := time.Now().Add(time.Minute); errors.As(err, new(*store.OutageError)) && time.Now().Before(end); {
+		for end := time.Now().Add(time.Minute); errors.As(err, new(*engine.OutageError)) && time.Now().Before(end); {
 			time.Sleep(50 * time.Millisecond) // it does not try to connect all the time
 			got, err = accept(n)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
 	"github.com/nudgewire/nudgewire/test/testserver"
 )
@@ -108,7 +109,7 @@ func TestLostCommits(t *testing.T) {
 				}
 			}
 			w.Lose(testserver.AnswerLost, true)
-			if err := tt.do(s); !errors.As(err, new(*store.UnknownError)) {
+			if err := tt.do(s); !errors.As(err, new(*engine.UnknownError)) {
 				t.Errorf("it says %v", err)
 			}
 			w.Lose(testserver.NothingLost, false)

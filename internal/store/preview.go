@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A preview asks what the daemon itself would ask, and writes nothing: the facts by which Accept settles, and those of a claim.
@@ -60,7 +61,7 @@ func (s *Store) FactsAtDue(ctx context.Context, d messaging.Message, said messag
 			return nil
 		}
 		stored := messaging.ConsentRecord{}
-		err := t.Query(consentSQL, func(r *Row) error {
+		err := t.Query(consentSQL, func(r *engine.Row) error {
 			stored.Consent, stored.At = messaging.Consent(r.Text()), r.Time()
 			return r.Err
 		}, string(d.Phone))

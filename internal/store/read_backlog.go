@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A Backlog is what of an account waits, and what of it is behind.
@@ -17,7 +18,7 @@ type Backlog struct {
 // what waits, without a look at the rows.
 func (s *Store) Backlogs(ctx context.Context, now time.Time) (map[string]Backlog, error) {
 	out := map[string]Backlog{}
-	err := s.Rows(ctx, `SELECT account, category, count(*) FROM messages WHERE state = 'waiting' GROUP BY account, category`, nil, func(r *Row) error {
+	err := s.Rows(ctx, `SELECT account, category, count(*) FROM messages WHERE state = 'waiting' GROUP BY account, category`, nil, func(r *engine.Row) error {
 		name, lane, n := r.Text(), messaging.Category(r.Text()), r.Int()
 		one := out[name]
 		if lane.Urgent() {
@@ -31,7 +32,7 @@ func (s *Store) Backlogs(ctx context.Context, now time.Time) (map[string]Backlog
 	if err != nil {
 		return nil, Wrap(err, "count what waits")
 	}
-	err = s.Rows(ctx, `SELECT account, count(*) FROM messages WHERE next_poll_at > 0 AND next_poll_at <= ?1 GROUP BY account`, []any{Micro(now)}, func(r *Row) error {
+	err = s.Rows(ctx, `SELECT account, count(*) FROM messages WHERE next_poll_at > 0 AND next_poll_at <= ?1 GROUP BY account`, []any{engine.Micro(now)}, func(r *engine.Row) error {
 		name := r.Text()
 		one := out[name]
 		one.PollsOverdue = r.Int()
@@ -44,7 +45,7 @@ func (s *Store) Backlogs(ctx context.Context, now time.Time) (map[string]Backlog
 // RunsOpen is how many runs that have not ended stand in each state.
 func (s *Store) RunsOpen(ctx context.Context) (map[messaging.RunState]int64, error) {
 	out := map[messaging.RunState]int64{}
-	err := s.Rows(ctx, `SELECT state, count(*) FROM runs WHERE ended_at = 0 GROUP BY state`, nil, func(r *Row) error {
+	err := s.Rows(ctx, `SELECT state, count(*) FROM runs WHERE ended_at = 0 GROUP BY state`, nil, func(r *engine.Row) error {
 		state := messaging.RunState(r.Text())
 		out[state] = r.Int()
 		return nil

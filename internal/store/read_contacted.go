@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 const contactedColumns = `d.id, d.phone, d.trigger_name, d.run_id, d.category`
 
-func scanContacted(r *Row) (messaging.Contacted, error) {
+func scanContacted(r *engine.Row) (messaging.Contacted, error) {
 	c := messaging.Contacted{ID: messaging.MessageID(r.Int()), Phone: r.Phone(), Trigger: r.Text()}
 	c.Run = messaging.RunID(r.Int())
 	c.Category = messaging.Category(r.Text())
@@ -39,7 +40,7 @@ func (s *Store) SentTo(ctx context.Context, phones []messaging.Phone, since time
 			all := make([]*sentTo, len(some))
 			var hashes []int64
 			for i, phone := range some {
-				all[i] = &sentTo{phone: phone, since: Micro(since), hashes: hashesTo(phone, triggers, s.hash)}
+				all[i] = &sentTo{phone: phone, since: engine.Micro(since), hashes: hashesTo(phone, triggers, s.hash)}
 				hashes = append(hashes, all[i].hashes...)
 			}
 			if len(hashes) > 0 {
@@ -59,21 +60,21 @@ func (s *Store) SentTo(ctx context.Context, phones []messaging.Phone, since time
 
 // sentToBeside is SentTo where nobody writes: keys that a process which ended in a crash had in memory stand in no table.
 func (s *Store) sentToBeside(ctx context.Context, phones []messaging.Phone, since time.Time) (out []messaging.Contacted, err error) {
-	triggers, err := List(ctx, s, `SELECT name FROM trigger_names WHERE name > ''`, nil, Text)
+	triggers, err := List(ctx, s, `SELECT name FROM trigger_names WHERE name > ''`, nil, engine.Text)
 	if err != nil {
 		return nil, err
 	}
 	var ids []int64
 	if s.file != nil {
-		ids, err = List(ctx, s, `SELECT id FROM messages WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = ?1)`, []any{messagesKeyed}, Number[int64])
+		ids, err = List(ctx, s, `SELECT id FROM messages WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = ?1)`, []any{messagesKeyed}, engine.Number[int64])
 	}
-	for some := range slices.Chunk(phones, perList) {
+	for some := range slices.Chunk(phones, engine.PerList) {
 		if err != nil {
 			return nil, err
 		}
-		list, args := ListOf(some)
+		list, args := engine.ListOf(some)
 		var rows []int64
-		rows, err = List(ctx, s, `SELECT id FROM messages WHERE event_id = 0 AND part = 0 AND phone <> '' AND phone IN (`+list+`)`, args, Number[int64])
+		rows, err = List(ctx, s, `SELECT id FROM messages WHERE event_id = 0 AND part = 0 AND phone <> '' AND phone IN (`+list+`)`, args, engine.Number[int64])
 		ids = append(ids, rows...)
 		for _, phone := range some {
 			if hashes := hashesTo(phone, triggers, s.hash); err == nil && len(hashes) > 0 {
@@ -88,11 +89,11 @@ func (s *Store) sentToBeside(ctx context.Context, phones []messaging.Phone, sinc
 		wanted[phone] = true
 	}
 	slices.Sort(ids)
-	for some := range slices.Chunk(slices.Compact(ids), perList) {
+	for some := range slices.Chunk(slices.Compact(ids), engine.PerList) {
 		if err != nil {
 			return nil, err
 		}
-		err = s.Rows(ctx, `SELECT phone, `+pastColumns+` FROM messages WHERE id IN `+In(some)+` AND phone <> ?1 AND `+wasSent, []any{"", Micro(since)}, func(r *Row) error {
+		err = s.Rows(ctx, `SELECT phone, `+pastColumns+` FROM messages WHERE id IN `+engine.In(some)+` AND phone <> ?1 AND `+wasSent, []any{"", engine.Micro(since)}, func(r *engine.Row) error {
 			c := messaging.Contacted{Phone: r.Phone(), ID: messaging.MessageID(r.Int()), At: r.Time(), Category: messaging.Category(r.Text()), Trigger: r.Text(), Run: messaging.RunID(r.Int())}
 			if wanted[c.Phone] {
 				out = append(out, c)
@@ -106,10 +107,10 @@ func (s *Store) sentToBeside(ctx context.Context, phones []messaging.Phone, sinc
 // RowsTo are the rows of runs to these phones that wait, are on their way, or may have been taken since
 // then.
 func (s *Store) RowsTo(ctx context.Context, phones []messaging.Phone, since time.Time) (out []messaging.Contacted, err error) {
-	for some := range slices.Chunk(phones, perList) {
-		list, args := ListOf(some)
+	for some := range slices.Chunk(phones, engine.PerList) {
+		list, args := engine.ListOf(some)
 		err = s.Rows(ctx, `SELECT `+contactedColumns+`, d.updated_at, d.state FROM messages d WHERE d.event_id = 0 AND d.part = 0 AND d.phone <> '' AND d.phone IN (`+list+`)
-			AND (d.state = 'waiting' OR d.state = 'sending' OR d.state = 'in_doubt' OR d.state = 'accepted')`, args, func(r *Row) error {
+			AND (d.state = 'waiting' OR d.state = 'sending' OR d.state = 'in_doubt' OR d.state = 'accepted')`, args, func(r *engine.Row) error {
 			one, err := scanContacted(r)
 			if r.Text() == string(messaging.StateWaiting) || !one.At.Before(since) {
 				out = append(out, one)
@@ -121,17 +122,4 @@ func (s *Store) RowsTo(ctx context.Context, phones []messaging.Phone, since time
 		}
 	}
 	return out, nil
-}
-
-// ListOf is the inside of an IN of phones, and its arguments.
-func ListOf[T ~string](texts []T) (list string, args []any) {
-	text := make([]byte, 0, 4*len(texts))
-	for i, p := range texts {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = fmt.Appendf(text, "?%d", i+1)
-		args = append(args, string(p))
-	}
-	return string(text), args
 }

@@ -2,9 +2,10 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // Counts is the ledger in numbers.
@@ -47,7 +48,7 @@ func (s *Store) Counts(ctx context.Context) (c Counts, err error) {
 		{&c.Awaiting, `SELECT count(*) FROM runs WHERE ended_at = 0 AND state = 'awaiting_approval'`},
 		{&c.PartsInDoubt, `SELECT count(*) FROM parts WHERE state = 'in_doubt'`}, // a few rows a run
 	} {
-		if err := s.reads.scan(ctx, q.sql, nil, q.into); err != nil {
+		if err := s.reads.Scan(ctx, q.sql, nil, q.into); err != nil {
 			return c, fmt.Errorf("count: %w", err)
 		}
 	}
@@ -61,7 +62,7 @@ func (s *Store) Totals(ctx context.Context) (map[string]int64, error) {
 	for _, name := range counterNames {
 		totals[name] = 0
 	}
-	err := s.Rows(ctx, `SELECT name, value FROM counters WHERE name NOT LIKE '%/%'`, nil, func(r *Row) error {
+	err := s.Rows(ctx, `SELECT name, value FROM counters WHERE name NOT LIKE '%/%'`, nil, func(r *engine.Row) error {
 		name := r.Text()
 		totals[name] = r.Int()
 		return nil
@@ -72,14 +73,7 @@ func (s *Store) Totals(ctx context.Context) (map[string]int64, error) {
 // Check reads all the data and reports what is damaged in its structure. It takes about a
 // second a gigabyte.
 func (s *Store) Check(ctx context.Context) error {
-	var faults []error
-	err := s.walk(ctx, s.reads.dialect.check, nil, func(r *Row) error {
-		if words := r.Text(); words != "ok" {
-			faults = append(faults, errors.New(words))
-		}
-		return nil
-	})
-	if err := errors.Join(append(faults, err)...); err != nil {
+	if err := s.reads.Check(ctx); err != nil {
 		return fmt.Errorf("check the data: %w", err)
 	}
 	return nil

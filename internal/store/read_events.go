@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // An EventFilter narrows a list of events. Zero fields do not.
@@ -32,7 +33,7 @@ type EventRow struct {
 
 const eventColumns = `id, connector, kind, topic, dedupe_key, phone, phone_problem, occurred_at, received_at`
 
-func scanEvent(r *Row) messaging.Event {
+func scanEvent(r *engine.Row) messaging.Event {
 	return messaging.Event{
 		ID: messaging.EventID(r.Int()), Connector: r.Text(), Kind: r.Text(), Topic: r.Text(), DedupeKey: r.Text(),
 		Contact:    messaging.Contact{Phone: r.Phone(), PhoneProblem: r.Text()},
@@ -58,34 +59,34 @@ func (s *Store) listEvents(ctx context.Context, f EventFilter) (out []EventRow, 
 	}
 	var until int64
 	if !f.Until.IsZero() {
-		if until, err = s.firstFrom(ctx, "events", "received_at", f.Until); err != nil {
+		if until, err = s.reads.FirstFrom(ctx, "events", "received_at", f.Until); err != nil {
 			return nil, err
 		}
 	}
 	for len(out) < f.Limit {
-		var q Select
+		var q engine.Select
 		last := true // this round ends the search
 		if f.Phone != "" {
-			ids, err := s.eventsOf(ctx, f.Phone, f.Before, perList)
+			ids, err := s.eventsOf(ctx, f.Phone, f.Before, engine.PerList)
 			if err != nil {
 				return nil, err
 			}
 			if len(ids) == 0 {
 				break
 			}
-			last = len(ids) < perList
+			last = len(ids) < engine.PerList
 			f.Before = ids[len(ids)-1]
-			q.And("id IN " + In(ids))
+			q.And("id IN " + engine.In(ids))
 		} else if f.Before > 0 {
 			q.And("id < ?", int64(f.Before))
 		}
 		if since > 0 {
 			q.And("id >= ?", since)
-			q.And("received_at >= ?", Micro(f.Since))
+			q.And("received_at >= ?", engine.Micro(f.Since))
 		}
 		if !f.Until.IsZero() {
 			q.And("id < ?", until)
-			q.And("received_at < ?", Micro(f.Until))
+			q.And("received_at < ?", engine.Micro(f.Until))
 		}
 		q.When(f.DownTo > 0, "id >= ?", int64(f.DownTo))
 		q.When(f.Connector != "", "connector = ?", f.Connector)
@@ -94,7 +95,7 @@ func (s *Store) listEvents(ctx context.Context, f EventFilter) (out []EventRow, 
 			q.And(`(SELECT count(*) FROM decisions d WHERE d.event_id = events.id AND (d.trigger_name = ? OR ? = '') AND (d.outcome = ? OR ? = '')) > 0`,
 				f.Trigger, f.Trigger, string(f.Outcome), string(f.Outcome))
 		}
-		err := s.Rows(ctx, q.SQL(eventColumns, "events", "id DESC", f.Limit-len(out)), q.Args, func(r *Row) error {
+		err := s.Rows(ctx, q.SQL(eventColumns, "events", "id DESC", f.Limit-len(out)), q.Args, func(r *engine.Row) error {
 			out = append(out, EventRow{Event: scanEvent(r)})
 			return nil
 		})
@@ -133,7 +134,7 @@ func (s *Store) addDecisions(ctx context.Context, events []EventRow) error {
 // retention has not cleared those away. ErrNotFound when there is none.
 func (s *Store) Event(ctx context.Context, id messaging.EventID) (e messaging.Event, err error) {
 	found := false
-	err = s.Rows(ctx, `SELECT `+eventColumns+` FROM events WHERE id = ?1`, []any{int64(id)}, func(r *Row) error {
+	err = s.Rows(ctx, `SELECT `+eventColumns+` FROM events WHERE id = ?1`, []any{int64(id)}, func(r *engine.Row) error {
 		e, found = scanEvent(r), true
 		return nil
 	})
@@ -148,11 +149,11 @@ func (s *Store) Event(ctx context.Context, id messaging.EventID) (e messaging.Ev
 
 // addPayload adds what the event carried, and what was mapped from it. What is not kept any more is left out.
 func (s *Store) addPayload(ctx context.Context, e *messaging.Event) error {
-	return s.Rows(ctx, `SELECT cleared, content_type, content FROM events WHERE id = ?1`, []any{int64(e.ID)}, func(r *Row) error { return addContent(r, e) })
+	return s.Rows(ctx, `SELECT cleared, content_type, content FROM events WHERE id = ?1`, []any{int64(e.ID)}, func(r *engine.Row) error { return addContent(r, e) })
 }
 
 // addContent reads the columns cleared, content_type and content.
-func addContent(r *Row, e *messaging.Event) error {
+func addContent(r *engine.Row, e *messaging.Event) error {
 	cleared := r.Text()
 	e.ContentType = r.Text()
 	facts, payload, err := UnpackContent(r.Blob())
@@ -175,7 +176,7 @@ const (
 // a row of a run and where it is not known any more. It is read when a line of the log or a trace is to name it, so
 // that a send does not pay for it.
 func (s *Store) RequestOf(ctx context.Context, id messaging.MessageID) (string, error) {
-	of, err := List(ctx, s, `SELECT event_id FROM messages WHERE id = ?1`, []any{int64(id)}, Number[messaging.EventID])
+	of, err := List(ctx, s, `SELECT event_id FROM messages WHERE id = ?1`, []any{int64(id)}, engine.Number[messaging.EventID])
 	if err != nil || len(of) == 0 || of[0] == 0 {
 		return "", Wrap(err, "request of message %d", id)
 	}

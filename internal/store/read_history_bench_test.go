@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // history fills a new ledger with messages that ended long ago, and as many events as
@@ -27,12 +27,7 @@ func history(b *testing.B, messages, events int) (path string) {
 	if err := s.Close(); err != nil {
 		b.Fatal(err)
 	}
-	drv, err := sqliteDriver()
-	if err != nil {
-		b.Fatal(err)
-	}
-	c := connector{driver: drv, uri: sqliteURI(path), setup: []string{"PRAGMA synchronous = OFF", "PRAGMA cache_size = -262144", "PRAGMA temp_store = MEMORY"}}
-	conn, err := c.Connect(context.Background())
+	db, err := engine.OpenFile(path, "PRAGMA synchronous = OFF", "PRAGMA cache_size = -262144", "PRAGMA temp_store = MEMORY")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -51,15 +46,15 @@ func history(b *testing.B, messages, events int) (path string) {
 			SELECT i, random(), 'shopify', 'cart.updated', 'carts/update', 'webhook-' || i, '4477' || (10000000 + i), '', 1700000000000000 + i, 1700000000000000 + i, '', x'' FROM n`},
 	} {
 		if fill.rows > 0 {
-			if err := execOn(conn, fmt.Sprintf(fill.sql, fill.rows)); err != nil {
+			if _, err := db.ExecContext(b.Context(), fmt.Sprintf(fill.sql, fill.rows)); err != nil {
 				b.Fatal(err)
 			}
 		}
 	}
-	if err := execOn(conn, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+	if _, err := db.ExecContext(b.Context(), "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
 		b.Fatal(err)
 	}
-	if err := conn.Close(); err != nil {
+	if err := db.Close(); err != nil {
 		b.Fatal(err)
 	}
 	if err := openBench(b, path).Close(); err != nil { // which gives the rows their keys

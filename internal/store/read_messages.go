@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A MessageFilter narrows a list of messages. Zero fields do not.
@@ -66,7 +67,7 @@ func (s *Store) listMessages(ctx context.Context, f MessageFilter) (out []Messag
 	if err != nil {
 		return nil, err
 	}
-	err = s.Rows(ctx, q.SQL(storyColumns, "messages", "id DESC", f.Limit), q.Args, func(r *Row) error {
+	err = s.Rows(ctx, q.SQL(storyColumns, "messages", "id DESC", f.Limit), q.Args, func(r *engine.Row) error {
 		d, err := shownStory(r)
 		out = append(out, d)
 		return err
@@ -77,7 +78,7 @@ func (s *Store) listMessages(ctx context.Context, f MessageFilter) (out []Messag
 const storyColumns = messageColumns + `, claimed_at, first_due_at, ` + serviceColumns
 
 // shownStory reads storyColumns.
-func shownStory(r *Row) (MessageStory, error) {
+func shownStory(r *engine.Row) (MessageStory, error) {
 	d, err := shownMessage(r)
 	story := MessageStory{Message: d, ClaimedAt: r.Time(), FirstDue: r.Time()}
 	scanService(r, &story.Message)
@@ -85,7 +86,7 @@ func shownStory(r *Row) (MessageStory, error) {
 }
 
 // shownMessage reads messageColumns for people: what is not kept is not shown before, either.
-func shownMessage(r *Row) (messaging.Message, error) {
+func shownMessage(r *engine.Row) (messaging.Message, error) {
 	d, send := ScanMessage(r)
 	err := decodeSend(&d, send)
 	d.Send = d.Send.Ended()
@@ -93,8 +94,8 @@ func shownMessage(r *Row) (messaging.Message, error) {
 }
 
 // where are the conditions that f sets.
-func (s *Store) where(ctx context.Context, f MessageFilter) (*Select, error) {
-	q := &Select{}
+func (s *Store) where(ctx context.Context, f MessageFilter) (*engine.Select, error) {
+	q := &engine.Select{}
 	if f.EventID != 0 {
 		decisions, err := s.Decisions(ctx, f.EventID)
 		if err != nil {
@@ -104,7 +105,7 @@ func (s *Store) where(ctx context.Context, f MessageFilter) (*Select, error) {
 		if err != nil {
 			return nil, err
 		}
-		q.And("id IN " + In(queued))
+		q.And("id IN " + engine.In(queued))
 	}
 	if f.Phone != "" {
 		// The phone's events lead to their messages, so only rows of runs are indexed by phone.
@@ -115,7 +116,7 @@ func (s *Store) where(ctx context.Context, f MessageFilter) (*Select, error) {
 		if len(ids) > maxOfPhone {
 			ids = ids[len(ids)-maxOfPhone:]
 		}
-		q.And("id IN " + In(ids))
+		q.And("id IN " + engine.In(ids))
 		q.And("phone = ?", string(f.Phone))
 	}
 	if !f.Since.IsZero() {
@@ -124,15 +125,15 @@ func (s *Store) where(ctx context.Context, f MessageFilter) (*Select, error) {
 			return nil, err
 		}
 		q.And("id >= ?", first)
-		q.And("created_at >= ?", Micro(f.Since))
+		q.And("created_at >= ?", engine.Micro(f.Since))
 	}
 	if !f.Until.IsZero() {
-		first, err := s.firstFrom(ctx, "messages", "created_at", f.Until)
+		first, err := s.reads.FirstFrom(ctx, "messages", "created_at", f.Until)
 		if err != nil {
 			return nil, err
 		}
 		q.And("id < ?", first)
-		q.And("created_at < ?", Micro(f.Until))
+		q.And("created_at < ?", engine.Micro(f.Until))
 	}
 	if f.State != "" {
 		if !slices.Contains(messaging.States, f.State) {
@@ -163,7 +164,7 @@ func (s *Store) where(ctx context.Context, f MessageFilter) (*Select, error) {
 	if f.Run != 0 {
 		q.And("run_id = ? AND part = 0", int64(f.Run))
 	}
-	q.When(!f.DueBefore.IsZero(), "due_at < ?", Micro(f.DueBefore))
+	q.When(!f.DueBefore.IsZero(), "due_at < ?", engine.Micro(f.DueBefore))
 	q.When(f.OfEvents, "event_id <> 0")
 	return q, nil
 }
@@ -269,8 +270,8 @@ func (s *Store) MessageStory(ctx context.Context, id messaging.MessageID) (Messa
 
 // storiesByID are those of the messages that are there, by number.
 func (s *Store) storiesByID(ctx context.Context, ids []messaging.MessageID) (out []MessageStory, err error) {
-	for some := range slices.Chunk(ids, perList) {
-		found, err := List(ctx, s, `SELECT `+storyColumns+` FROM messages WHERE id IN `+In(some)+` ORDER BY id`, nil, shownStory)
+	for some := range slices.Chunk(ids, engine.PerList) {
+		found, err := List(ctx, s, `SELECT `+storyColumns+` FROM messages WHERE id IN `+engine.In(some)+` ORDER BY id`, nil, shownStory)
 		if err != nil {
 			return nil, err
 		}
@@ -288,7 +289,7 @@ func (s *Store) Attempts(ctx context.Context, id messaging.MessageID) ([]messagi
 
 // addEnds fills in the rest of the story of each message.
 func (s *Store) addEnds(ctx context.Context, list []MessageStory) error {
-	for part := range slices.Chunk(list, perList) {
+	for part := range slices.Chunk(list, engine.PerList) {
 		ids := make([]messaging.MessageID, len(part))
 		at := make(map[messaging.MessageID]*MessageStory, len(part))
 		for i := range part {
@@ -296,7 +297,7 @@ func (s *Store) addEnds(ctx context.Context, list []MessageStory) error {
 			at[ids[i]] = &part[i]
 		}
 		err := s.Rows(ctx, `SELECT message, number, state, owner, reason, answer, retry_at, at, words, error_class FROM attempts
-			WHERE message IN `+In(ids)+` ORDER BY message, number, at`, nil, func(r *Row) error {
+			WHERE message IN `+engine.In(ids)+` ORDER BY message, number, at`, nil, func(r *engine.Row) error {
 			a := messaging.Attempt{
 				MessageID: messaging.MessageID(r.Int()), Number: int(r.Int()), State: messaging.State(r.Text()), Owner: r.Text(),
 				Reason: r.Text(), Answer: r.Text(), RetryAt: r.Time(), At: r.Time(),
@@ -309,7 +310,7 @@ func (s *Store) addEnds(ctx context.Context, list []MessageStory) error {
 		if err != nil {
 			return fmt.Errorf("attempts: %w", err)
 		}
-		err = s.Rows(ctx, `SELECT message, resolved, reason, at FROM resolutions WHERE message IN `+In(ids)+` ORDER BY message, at`, nil, func(r *Row) error {
+		err = s.Rows(ctx, `SELECT message, resolved, reason, at FROM resolutions WHERE message IN `+engine.In(ids)+` ORDER BY message, at`, nil, func(r *engine.Row) error {
 			d := at[messaging.MessageID(r.Int())]
 			d.Resolved = append(d.Resolved, Resolved{messaging.Resolution(r.Text()), r.Text(), r.Time()})
 			return nil

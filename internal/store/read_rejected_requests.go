@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A RejectedRequestFilter narrows a list of rejected requests. Zero fields do not.
@@ -20,14 +21,14 @@ func (s *Store) RejectedRequests(ctx context.Context, f RejectedRequestFilter) (
 	if f.Limit <= 0 {
 		f.Limit = defaultLimit
 	}
-	var q Select
+	var q engine.Select
 	q.When(f.Connector != "", "connector = ?", f.Connector)
 	q.When(f.Before > 0, "id < ?", f.Before)
 	if !f.Since.IsZero() {
-		q.And("at >= ?", Micro(f.Since)) // the ring is short enough to walk
+		q.And("at >= ?", engine.Micro(f.Since)) // the ring is short enough to walk
 	}
 	const columns = `id, connector, status, stage, reason, method, bytes, sample, at`
-	out, err = List(ctx, s, q.SQL(columns, "rejected_requests", "id DESC", f.Limit), q.Args, func(r *Row) (messaging.RejectedRequest, error) {
+	out, err = List(ctx, s, q.SQL(columns, "rejected_requests", "id DESC", f.Limit), q.Args, func(r *engine.Row) (messaging.RejectedRequest, error) {
 		return messaging.RejectedRequest{
 			ID: r.Int(), Connector: r.Text(), Status: int(r.Int()), Stage: r.Text(), Reason: r.Text(), Method: r.Text(),
 			Bytes: int(r.Int()), Sample: r.Text(), At: r.Time(),

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A RunFilter narrows a list of runs. Zero fields do not.
@@ -24,7 +25,7 @@ func (s *Store) Runs(ctx context.Context, f RunFilter) ([]messaging.Run, error) 
 	if f.Limit <= 0 {
 		f.Limit = defaultLimit
 	}
-	var q Select
+	var q engine.Select
 	q.When(f.Job != "", "job = ?", f.Job)
 	if f.State != "" {
 		if !slices.Contains(messaging.RunStates, f.State) {
@@ -33,18 +34,18 @@ func (s *Store) Runs(ctx context.Context, f RunFilter) ([]messaging.Run, error) 
 		q.And("state = ?", string(f.State))
 	}
 	q.When(f.Before > 0, "id < ?", int64(f.Before))
-	q.When(!f.Since.IsZero(), "created_at >= ?", Micro(f.Since))
+	q.When(!f.Since.IsZero(), "created_at >= ?", engine.Micro(f.Since))
 	out, err := s.listRuns(ctx, &q, "id DESC", f.Limit)
 	return out, Wrap(err, "list runs")
 }
 
-func (s *Store) listRuns(ctx context.Context, q *Select, order string, limit int) ([]messaging.Run, error) {
+func (s *Store) listRuns(ctx context.Context, q *engine.Select, order string, limit int) ([]messaging.Run, error) {
 	return List(ctx, s, q.SQL(runColumns, "runs", order, limit), q.Args, scanRun)
 }
 
 // Run is one run; ErrNotFound when there is none.
 func (s *Store) Run(ctx context.Context, id messaging.RunID) (messaging.Run, error) {
-	var q Select
+	var q engine.Select
 	q.And("id = ?", int64(id))
 	found, err := s.listRuns(ctx, &q, "", 1)
 	if err == nil && len(found) == 0 {
@@ -59,7 +60,7 @@ func (s *Store) Run(ctx context.Context, id messaging.RunID) (messaging.Run, err
 // OpenRuns are the runs of a job that are not final, the oldest first; of all jobs for "".
 func (s *Store) OpenRuns(ctx context.Context, job string) ([]messaging.Run, error) {
 	job = s.jobNow(job)
-	var q Select
+	var q engine.Select
 	q.And("ended_at = 0")
 	q.When(job != "", "job = ?", job)
 	out, err := s.listRuns(ctx, &q, "id", 0)
@@ -69,7 +70,7 @@ func (s *Store) OpenRuns(ctx context.Context, job string) ([]messaging.Run, erro
 // LastSent is the newest run of a job that kept at least one row and is done, partial, or cancelled
 // after some of it had left, or may have; one that repeats another does not count.
 func (s *Store) LastSent(ctx context.Context, job string) (r messaging.Run, ok bool, err error) {
-	var q Select
+	var q engine.Select
 	q.And("job = ?", s.jobNow(job))
 	q.And(WasSentRun("runs")) // what is sent again is no measure of the list
 	found, err := s.listRuns(ctx, &q, "id DESC", 1)
@@ -101,7 +102,7 @@ const partRows = `SELECT part, first_row, last_row FROM part_rows WHERE run_id =
 func (s *Store) addPartRows(ctx context.Context, parts []messaging.Part) error {
 	for i := 0; i < len(parts); {
 		run := parts[i].RunID
-		err := s.Rows(ctx, partRows, []any{int64(run)}, func(r *Row) error {
+		err := s.Rows(ctx, partRows, []any{int64(run)}, func(r *engine.Row) error {
 			number, one := int(r.Int()), messaging.RowRange{First: r.Int(), Last: r.Int()}
 			for i < len(parts) && parts[i].RunID == run && parts[i].Number < number {
 				i++
@@ -123,9 +124,9 @@ func (s *Store) addPartRows(ctx context.Context, parts []messaging.Part) error {
 
 // BlankedRuns are the newest runs of which it is not known any more which rows they excluded, though some were, the newest first.
 func (s *Store) BlankedRuns(ctx context.Context) ([]messaging.Run, error) {
-	var q Select
+	var q engine.Select
 	q.And("blanked_at > 0")
-	runs, err := s.listRuns(ctx, &q, "id DESC", perList)
+	runs, err := s.listRuns(ctx, &q, "id DESC", engine.PerList)
 	return slices.DeleteFunc(runs, func(r messaging.Run) bool { return r.Tally.ExcludedRows() == 0 }), Wrap(err, "list runs")
 }
 
@@ -141,7 +142,7 @@ func (s *Store) Family(ctx context.Context, id messaging.RunID) (ids []messaging
 	ids = []messaging.RunID{id}
 	for i := 0; i < len(ids) && err == nil; i++ {
 		var retries []messaging.RunID
-		retries, err = List(ctx, s, runsAgain, []any{int64(ids[i])}, Number[messaging.RunID])
+		retries, err = List(ctx, s, runsAgain, []any{int64(ids[i])}, engine.Number[messaging.RunID])
 		ids = append(ids, retries...)
 	}
 	return ids, Wrap(err, "retries of run %d", id)

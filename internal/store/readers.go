@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -75,7 +76,7 @@ func (s *Store) readerOfLog(now time.Time) (*Reader, error) {
 	if !long && (r.tried || now.Sub(r.since) < tryToMove) {
 		return nil, nil
 	}
-	s.writer.engine.(*sqliteEngine).checkpoints.now()
+	s.writer.engine.(*engine.SQLite).Checkpoint()
 	if x, err = s.file.guard.Index(); err != nil || x.GoesOn(&r.index) {
 		r.index, r.since = x, now // a reader that is left by this keeps the rest
 		return nil, err
@@ -107,7 +108,7 @@ func (s *Store) readerOnServer(ctx context.Context, now time.Time) (*Reader, err
 	}
 	open := map[string]time.Time{}
 	var oldest *Reader
-	err := s.Rows(ctx, openTransactions, nil, func(row *Row) error {
+	err := s.Rows(ctx, openTransactions, nil, func(row *engine.Row) error {
 		one := Reader{PID: int(row.Int())}
 		key, role, program := fmt.Sprint(one.PID, " ", row.Text()), row.Text(), row.Text()
 		if one.Name = role; program != "" {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
 )
 
@@ -46,7 +47,7 @@ func (s *Store) Renames() []Rename {
 }
 
 func (s *Store) loadRenames(ctx context.Context) error {
-	all, err := List(ctx, s, `SELECT about, was, name, at FROM renames ORDER BY at, about, was, name`, nil, func(r *Row) (Rename, error) {
+	all, err := List(ctx, s, `SELECT about, was, name, at FROM renames ORDER BY at, about, was, name`, nil, func(r *engine.Row) (Rename, error) {
 		return Rename{r.Text(), r.Text(), r.Text(), r.Time()}, r.Err
 	})
 	if err == nil {
@@ -123,7 +124,7 @@ func (r Rename) same(other Rename) bool {
 	return r.About == other.About && r.Was == other.Was && r.Name == other.Name
 }
 
-var renameSQL = SQL(`INSERT INTO renames (about, was, name, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (about, was, name) DO UPDATE SET at = excluded.at`)
+var renameSQL = engine.SQL(`INSERT INTO renames (about, was, name, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (about, was, name) DO UPDATE SET at = excluded.at`)
 
 func (t *Tx) noteRename(r Rename) error {
 	return t.Put(renameSQL, r.About, r.Was, r.Name, t.At+renameGrace.Microseconds())
@@ -158,36 +159,36 @@ func (t *Tx) rename(r Rename) error {
 }
 
 var (
-	renameWaitingSQL = SQL(`UPDATE messages SET trigger_name = ?2 WHERE state = 'waiting' AND event_id <> 0 AND trigger_name = ?1`)
-	renameSendingSQL = SQL(`UPDATE messages SET trigger_name = ?2 WHERE state = 'sending' AND event_id <> 0 AND trigger_name = ?1`)
-	renameDoubtSQL   = SQL(`UPDATE messages SET trigger_name = ?2 WHERE state = 'in_doubt' AND event_id <> 0 AND trigger_name = ?1`)
+	renameWaitingSQL = engine.SQL(`UPDATE messages SET trigger_name = ?2 WHERE state = 'waiting' AND event_id <> 0 AND trigger_name = ?1`)
+	renameSendingSQL = engine.SQL(`UPDATE messages SET trigger_name = ?2 WHERE state = 'sending' AND event_id <> 0 AND trigger_name = ?1`)
+	renameDoubtSQL   = engine.SQL(`UPDATE messages SET trigger_name = ?2 WHERE state = 'in_doubt' AND event_id <> 0 AND trigger_name = ?1`)
 	// A hold of the old name goes on under the new one; what has ended there gives way.
-	endNewHoldsSQL = SQL(`DELETE FROM holds WHERE ended_at > 0 AND ((scope = 'trigger' AND name = ?1) OR part = 'trigger ' || ?1)`)
-	renameHoldsSQL = SQL(`UPDATE holds SET name = ?2 WHERE scope = 'trigger' AND name = ?1 AND NOT EXISTS (SELECT 1 FROM holds n WHERE n.scope = 'trigger' AND n.name = ?2 AND n.kind = holds.kind)`)
-	renamePartsSQL = SQL(`UPDATE holds SET part = 'trigger ' || ?2 WHERE part = 'trigger ' || ?1 AND NOT EXISTS (SELECT 1 FROM holds n
+	endNewHoldsSQL = engine.SQL(`DELETE FROM holds WHERE ended_at > 0 AND ((scope = 'trigger' AND name = ?1) OR part = 'trigger ' || ?1)`)
+	renameHoldsSQL = engine.SQL(`UPDATE holds SET name = ?2 WHERE scope = 'trigger' AND name = ?1 AND NOT EXISTS (SELECT 1 FROM holds n WHERE n.scope = 'trigger' AND n.name = ?2 AND n.kind = holds.kind)`)
+	renamePartsSQL = engine.SQL(`UPDATE holds SET part = 'trigger ' || ?2 WHERE part = 'trigger ' || ?1 AND NOT EXISTS (SELECT 1 FROM holds n
 		WHERE n.scope = holds.scope AND n.name = holds.name AND n.kind = holds.kind AND n.of_account = holds.of_account AND n.part = 'trigger ' || ?2)`)
-	endOldHoldsSQL  = SQL(`DELETE FROM holds WHERE (scope = 'trigger' AND name = ?1) OR part = 'trigger ' || ?1`)
-	renameWindowSQL = SQL(`INSERT INTO windows (about, name, since, used) SELECT about, CAST(?2 AS TEXT), since, used FROM windows WHERE name = ?1 AND about = ?3
+	endOldHoldsSQL  = engine.SQL(`DELETE FROM holds WHERE (scope = 'trigger' AND name = ?1) OR part = 'trigger ' || ?1`)
+	renameWindowSQL = engine.SQL(`INSERT INTO windows (about, name, since, used) SELECT about, CAST(?2 AS TEXT), since, used FROM windows WHERE name = ?1 AND about = ?3
 		ON CONFLICT (about, name) DO UPDATE SET used = windows.used + excluded.used`)
-	endOldWindowSQL      = SQL(`DELETE FROM windows WHERE name = ?1 AND about = ?2`)
-	renameRowsSQL        = SQL(`UPDATE messages SET trigger_name = ?2 WHERE state = 'waiting' AND event_id = 0 AND trigger_name = ?1`)
-	renameRowsSendingSQL = SQL(`UPDATE messages SET trigger_name = ?2 WHERE state = 'sending' AND event_id = 0 AND trigger_name = ?1`)
-	renameRowsDoubtSQL   = SQL(`UPDATE messages SET trigger_name = ?2 WHERE state = 'in_doubt' AND event_id = 0 AND trigger_name = ?1`)
-	endNewJobHoldsSQL    = SQL(`DELETE FROM holds WHERE ended_at > 0 AND scope = 'job' AND name = ?1`)
-	renameJobHoldsSQL    = SQL(`UPDATE holds SET name = ?2 WHERE scope = 'job' AND name = ?1 AND NOT EXISTS (SELECT 1 FROM holds n WHERE n.scope = 'job' AND n.name = ?2)`)
-	endOldJobHoldsSQL    = SQL(`DELETE FROM holds WHERE scope = 'job' AND name = ?1`)
-	renameClocksSQL      = SQL(`INSERT INTO job_clocks (job, line, since) SELECT CAST(?2 AS TEXT), line, since FROM job_clocks WHERE job = ?1
+	endOldWindowSQL      = engine.SQL(`DELETE FROM windows WHERE name = ?1 AND about = ?2`)
+	renameRowsSQL        = engine.SQL(`UPDATE messages SET trigger_name = ?2 WHERE state = 'waiting' AND event_id = 0 AND trigger_name = ?1`)
+	renameRowsSendingSQL = engine.SQL(`UPDATE messages SET trigger_name = ?2 WHERE state = 'sending' AND event_id = 0 AND trigger_name = ?1`)
+	renameRowsDoubtSQL   = engine.SQL(`UPDATE messages SET trigger_name = ?2 WHERE state = 'in_doubt' AND event_id = 0 AND trigger_name = ?1`)
+	endNewJobHoldsSQL    = engine.SQL(`DELETE FROM holds WHERE ended_at > 0 AND scope = 'job' AND name = ?1`)
+	renameJobHoldsSQL    = engine.SQL(`UPDATE holds SET name = ?2 WHERE scope = 'job' AND name = ?1 AND NOT EXISTS (SELECT 1 FROM holds n WHERE n.scope = 'job' AND n.name = ?2)`)
+	endOldJobHoldsSQL    = engine.SQL(`DELETE FROM holds WHERE scope = 'job' AND name = ?1`)
+	renameClocksSQL      = engine.SQL(`INSERT INTO job_clocks (job, line, since) SELECT CAST(?2 AS TEXT), line, since FROM job_clocks WHERE job = ?1
 		ON CONFLICT (job, line) DO UPDATE SET since = CASE WHEN excluded.since < job_clocks.since THEN excluded.since ELSE job_clocks.since END`)
-	endOldClocksSQL = SQL(`DELETE FROM job_clocks WHERE job = ?1`)
-	renameRunsSQL   = SQL(`UPDATE runs SET job = ?2 WHERE job = ?1 AND NOT EXISTS (SELECT 1 FROM runs n WHERE n.job = ?2 AND n.slot = runs.slot)`)
+	endOldClocksSQL = engine.SQL(`DELETE FROM job_clocks WHERE job = ?1`)
+	renameRunsSQL   = engine.SQL(`UPDATE runs SET job = ?2 WHERE job = ?1 AND NOT EXISTS (SELECT 1 FROM runs n WHERE n.job = ?2 AND n.slot = runs.slot)`)
 )
 
 // What is renamed, and then what is left under the old name because the new one has its own.
 var (
-	renameTrigger = []*Statement{renameWaitingSQL, renameSendingSQL, renameDoubtSQL, renameHoldsSQL, renamePartsSQL}
-	endTrigger    = []*Statement{endOldHoldsSQL}
-	renameJob     = []*Statement{renameRowsSQL, renameRowsSendingSQL, renameRowsDoubtSQL, renameJobHoldsSQL, renameClocksSQL, renameRunsSQL}
-	endJob        = []*Statement{endOldJobHoldsSQL, endOldClocksSQL}
+	renameTrigger = []*engine.Statement{renameWaitingSQL, renameSendingSQL, renameDoubtSQL, renameHoldsSQL, renamePartsSQL}
+	endTrigger    = []*engine.Statement{endOldHoldsSQL}
+	renameJob     = []*engine.Statement{renameRowsSQL, renameRowsSendingSQL, renameRowsDoubtSQL, renameJobHoldsSQL, renameClocksSQL, renameRunsSQL}
+	endJob        = []*engine.Statement{endOldJobHoldsSQL, endOldClocksSQL}
 )
 
 // NameNow is what a trigger or job is called now that had that name at that time.
@@ -244,7 +245,7 @@ func (t *Tx) underNames(w *messaging.Proposal, ready *readyProposal) []named {
 	if all == nil || len(*all) == 0 {
 		return found
 	}
-	for _, name := range NamesOf(*all, RenamedTrigger, t.callsNow(own, Moment(t.At))) {
+	for _, name := range NamesOf(*all, RenamedTrigger, t.callsNow(own, engine.Moment(t.At))) {
 		if name == own {
 			continue
 		}

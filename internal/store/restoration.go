@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
@@ -41,7 +42,7 @@ const newestRestoration = `SELECT id, how, copied_at, newest_at, found_at, until
 
 // restoration is the newest one; nil for none.
 func (s *Store) restoration(ctx context.Context) (v *Restoration, err error) {
-	err = s.Rows(ctx, newestRestoration, nil, func(r *Row) error {
+	err = s.Rows(ctx, newestRestoration, nil, func(r *engine.Row) error {
 		v = &Restoration{
 			ID: r.Int(), How: r.Text(), CopiedAt: r.Time(), NewestAt: r.Time(), FoundAt: r.Time(), Until: r.Time(),
 			LastEvent: messaging.EventID(r.Int()), LastMessage: messaging.MessageID(r.Int()), LastRun: messaging.RunID(r.Int()), Config: r.Text(),
@@ -52,17 +53,17 @@ func (s *Store) restoration(ctx context.Context) (v *Restoration, err error) {
 	return v, Wrap(err, "whether this was restored")
 }
 
-var insertRestorationSQL = SQL(`INSERT INTO restorations (id, how, copied_at, newest_at, found_at, until_at, last_event, last_message, last_run, config, claimed, doubted)
+var insertRestorationSQL = engine.SQL(`INSERT INTO restorations (id, how, copied_at, newest_at, found_at, until_at, last_event, last_message, last_run, config, claimed, doubted)
 		SELECT coalesce((SELECT max(id) FROM restorations), 0) + 1, ?1, ?2, ?3, ?4, 0,
 			coalesce((SELECT max(id) FROM events), 0), coalesce((SELECT max(id) FROM messages), 0), coalesce((SELECT max(id) FROM runs), 0),
 			?5, 0, 0`)
 
 // leaveSignedIn end all that lets somebody in without a password or a token: in data that was restored it could be older
 // than its end.
-var leaveSignedIn = []*Statement{
-	SQL(`DELETE FROM console_sessions WHERE hash <> ''`),
-	SQL(`DELETE FROM console_links WHERE hash <> ''`),
-	SQL(`UPDATE users SET setup = '', setup_until = 0 WHERE setup_until > 0`),
+var leaveSignedIn = []*engine.Statement{
+	engine.SQL(`DELETE FROM console_sessions WHERE hash <> ''`),
+	engine.SQL(`DELETE FROM console_links WHERE hash <> ''`),
+	engine.SQL(`UPDATE users SET setup = '', setup_until = 0 WHERE setup_until > 0`),
 }
 
 // recognise finds out whether the data is a copy, and notes that for good before it signs it for its own.
@@ -78,11 +79,11 @@ func (s *Store) recognise(ctx context.Context, path string) error {
 	// One that was found a moment ago, by a start that did not get further, is this one.
 	if how != "" && (last == nil || !last.ReviewedAt.IsZero() || !last.Until.IsZero()) {
 		newest := int64(0)
-		if err := s.Rows(ctx, NewestKnown, nil, func(r *Row) error { newest = r.Int(); return nil }); err != nil {
+		if err := s.Rows(ctx, NewestKnown, nil, func(r *engine.Row) error { newest = r.Int(); return nil }); err != nil {
 			return err
 		}
 		config := ""
-		if err := s.Rows(ctx, `SELECT version FROM configs ORDER BY at DESC LIMIT 1`, nil, func(r *Row) error { config = r.Text(); return nil }); err != nil {
+		if err := s.Rows(ctx, `SELECT version FROM configs ORDER BY at DESC LIMIT 1`, nil, func(r *engine.Row) error { config = r.Text(); return nil }); err != nil {
 			return err
 		}
 		err := s.writer.runBatch([]*waiting{{run: func(t *Tx) error {
@@ -91,10 +92,10 @@ func (s *Store) recognise(ctx context.Context, path string) error {
 					return err
 				}
 			}
-			if err := t.Put(insertRestorationSQL, how, Micro(at), newest, t.At, config); err != nil {
+			if err := t.Put(insertRestorationSQL, how, engine.Micro(at), newest, t.At, config); err != nil {
 				return err
 			}
-			return t.hold((&Restoration{How: how, CopiedAt: at, FoundAt: Moment(t.At)}).hold())
+			return t.hold((&Restoration{How: how, CopiedAt: at, FoundAt: engine.Moment(t.At)}).hold())
 		}}})
 		if err != nil {
 			return fmt.Errorf("note that the data was restored: %w", err)
@@ -233,11 +234,11 @@ const (
 	doubtDeferred = ` UNION ALL SELECT id FROM messages WHERE state = 'waiting' AND due_at > ?1 AND first_due_at > 0 AND first_due_at <= ?1`
 )
 
-var countDoubtsSQL = SQL(`UPDATE restorations SET claimed = claimed + ?2, doubted = doubted + ?3 WHERE id = ?1`)
+var countDoubtsSQL = engine.SQL(`UPDATE restorations SET claimed = claimed + ?2, doubted = doubted + ?3 WHERE id = ?1`)
 
 // doubt is MarkRestoredInDoubt of what was due until a time.
 func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, deferred bool) (n int64, err error) {
-	query, args := doubtClaimed, []any{Micro(until)}
+	query, args := doubtClaimed, []any{engine.Micro(until)}
 	if s.file == nil { // who lives and has a claim tells how it ends, or its lease does
 		query += ` AND (owner = ?2 OR NOT ` + nodes.Alive("messages.owner") + `)`
 		args = append(args, s.calls.predecessor())
@@ -246,7 +247,7 @@ func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, defe
 	if deferred {
 		query += doubtDeferred
 	}
-	ids, err := List(ctx, s, query, args, Number[int64])
+	ids, err := List(ctx, s, query, args, engine.Number[int64])
 	if err != nil {
 		return 0, err
 	}
@@ -281,17 +282,17 @@ func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, defe
 func (r *Restoration) doubtedOwner() string { return fmt.Sprintf("restoration %d", r.ID) }
 
 // What waited counts as claimed when it was due: cooldowns begin there.
-var doubtRestoredSQL = SQL(`UPDATE messages SET state = 'in_doubt', reason = ?2, updated_at = ?3, attempt = ?4, lease_ends = 0,
+var doubtRestoredSQL = engine.SQL(`UPDATE messages SET state = 'in_doubt', reason = ?2, updated_at = ?3, attempt = ?4, lease_ends = 0,
 			claimed_at = CASE WHEN state = 'sending' THEN claimed_at ELSE due_at END, owner = CASE WHEN state = 'sending' THEN owner ELSE ?5 END, ` + endSend + `
 		WHERE id = ?1 AND (state = 'waiting' OR state = 'sending')`)
 
 // markRestoredInDoubt puts a message in doubt, and says what state it was in.
 func (t *Tx) markRestoredInDoubt(id int64, r *Restoration) (was messaging.State, err error) {
 	var d messaging.Message
-	if err := t.Query(MessageSQL, func(row *Row) error { d, _ = ScanMessage(row); return row.Err }, id); err != nil {
+	if err := t.Query(MessageSQL, func(row *engine.Row) error { d, _ = ScanMessage(row); return row.Err }, id); err != nil {
 		return "", err
 	}
-	a := messaging.Attempt{MessageID: d.ID, Number: d.Attempt, State: messaging.StateInDoubt, Owner: d.Owner, At: Moment(t.At)}
+	a := messaging.Attempt{MessageID: d.ID, Number: d.Attempt, State: messaging.StateInDoubt, Owner: d.Owner, At: engine.Moment(t.At)}
 	switch d.State {
 	case messaging.StateSending:
 		a.Reason = fmt.Sprintf("attempt %d was under way when the copy was made that this data was restored from; it may have been sent", d.Attempt)
@@ -313,7 +314,7 @@ func (t *Tx) markRestoredInDoubt(id int64, r *Restoration) (was messaging.State,
 	return d.State, err
 }
 
-var settleReviewSQL = SQL(`UPDATE restorations SET until_at = ?2 WHERE id = ?1`)
+var settleReviewSQL = engine.SQL(`UPDATE restorations SET until_at = ?2 WHERE id = ?1`)
 
 // PrepareReview ends what the first start over restored data does: it puts in doubt what is due by the rules of now, pauses
 // the runs that were open in the copy until a person resumes them, those too that the config had paused, and notes up to when what was due may
@@ -339,7 +340,7 @@ func (s *Store) PrepareReview(ctx context.Context, now time.Time, deferred bool)
 	}
 	if err == nil {
 		err = s.Write(ctx, LaneWork, func(t *Tx) error {
-			return t.Put(settleReviewSQL, r.ID, Micro(now))
+			return t.Put(settleReviewSQL, r.ID, engine.Micro(now))
 		})
 	}
 	if err == nil {
@@ -350,8 +351,8 @@ func (s *Store) PrepareReview(ctx context.Context, now time.Time, deferred bool)
 
 // Rows of such a part count as sent when the copy was found: whoever had the data sent them no later.
 var (
-	doubtPartsSQL   = SQL(`UPDATE parts SET state = 'in_doubt', reason = ?2, retry_at = 0, updated_at = ?3, claimed_at = ?4 WHERE run_id = ?1 AND state = 'waiting'`)
-	doubtUploadsSQL = SQL(`UPDATE parts SET state = 'in_doubt', reason = ?2, updated_at = ?3 WHERE run_id = ?1 AND state = 'uploading'`)
+	doubtPartsSQL   = engine.SQL(`UPDATE parts SET state = 'in_doubt', reason = ?2, retry_at = 0, updated_at = ?3, claimed_at = ?4 WHERE run_id = ?1 AND state = 'waiting'`)
+	doubtUploadsSQL = engine.SQL(`UPDATE parts SET state = 'in_doubt', reason = ?2, updated_at = ?3 WHERE run_id = ?1 AND state = 'uploading'`)
 )
 
 // doubtRun puts the parts of a run in doubt that waited in the copy, or were being uploaded, so that each goes only by a person's word on it, and
@@ -374,7 +375,7 @@ func (s *Store) doubtRun(ctx context.Context, r *Restoration, run messaging.Run)
 			return err
 		}
 		return t.Put(doubtPartsSQL, int64(run.ID), "it waited in the copy that the data was restored from, and whoever had the data since may have uploaded it, or rows of it",
-			t.At, Micro(r.FoundAt))
+			t.At, engine.Micro(r.FoundAt))
 	})
 }
 
@@ -392,7 +393,7 @@ func (e *LostAtError) Error() string {
 		e.Lost.UTC().Format(time.DateTime), e.From.UTC().Format(time.DateTime), e.Until.UTC().Format(time.DateTime)+" UTC")
 }
 
-var reviewedSQL = SQL(`UPDATE restorations SET until_at = ?2, doubted = ?3 WHERE id = ?1`)
+var reviewedSQL = engine.SQL(`UPDATE restorations SET until_at = ?2, doubted = ?3 WHERE id = ?1`)
 
 // EndReview lets restored data send. lost is when whoever had it before was lost, where that is known: what was due later surely was
 // not sent, and waits again. The rest stays in doubt. Errors: ErrNotFound where nothing is to be reviewed, a *LostAtError.
@@ -425,7 +426,7 @@ func (s *Store) EndReview(ctx context.Context, lost time.Time) (done Reviewed, e
 		done.Back, err = s.undoubt(ctx, &r, lost)
 	}
 	if err == nil {
-		err = s.Rows(ctx, `SELECT count(*) FROM messages WHERE state = 'in_doubt' AND owner = ?1`, []any{r.doubtedOwner()}, func(r *Row) error {
+		err = s.Rows(ctx, `SELECT count(*) FROM messages WHERE state = 'in_doubt' AND owner = ?1`, []any{r.doubtedOwner()}, func(r *engine.Row) error {
 			done.Doubted = r.Int()
 			return nil
 		})
@@ -439,7 +440,7 @@ func (s *Store) EndReview(ctx context.Context, lost time.Time) (done Reviewed, e
 				return err
 			}
 			t.wakeEnricher(t.At)
-			return t.Put(reviewedSQL, r.ID, Micro(until), waited)
+			return t.Put(reviewedSQL, r.ID, engine.Micro(until), waited)
 		})
 	}
 	if err == nil {
@@ -450,7 +451,7 @@ func (s *Store) EndReview(ctx context.Context, lost time.Time) (done Reviewed, e
 
 // undoubt has what was due after a time wait again.
 func (s *Store) undoubt(ctx context.Context, r *Restoration, lost time.Time) (n int64, err error) {
-	ids, err := List(ctx, s, `SELECT id FROM messages WHERE state = 'in_doubt' AND owner = ?1 AND due_at > ?2`, []any{r.doubtedOwner(), Micro(lost)}, Number[int64])
+	ids, err := List(ctx, s, `SELECT id FROM messages WHERE state = 'in_doubt' AND owner = ?1 AND due_at > ?2`, []any{r.doubtedOwner(), engine.Micro(lost)}, engine.Number[int64])
 	for some := range slices.Chunk(ids, perBulk) {
 		if err != nil {
 			break
@@ -460,7 +461,7 @@ func (s *Store) undoubt(ctx context.Context, r *Restoration, lost time.Time) (n 
 			back = 0
 			for _, id := range some {
 				var d messaging.Message
-				err := t.Query(MessageSQL, func(r *Row) error { d, _ = ScanMessage(r); return r.Err }, id)
+				err := t.Query(MessageSQL, func(r *engine.Row) error { d, _ = ScanMessage(r); return r.Err }, id)
 				if err != nil || d.State != messaging.StateInDoubt || d.Forgotten() {
 					if err != nil {
 						return err
@@ -469,7 +470,7 @@ func (s *Store) undoubt(ctx context.Context, r *Restoration, lost time.Time) (n 
 				}
 				state, err := t.requeueMessage(&d, requeue{
 					reason: "not sent: whoever had the data was lost at " + lost.UTC().Format(time.DateTime) + " UTC, before it was due",
-					due:    Micro(d.DueAt), expires: Micro(d.ExpiresAt), at: t.At,
+					due:    engine.Micro(d.DueAt), expires: engine.Micro(d.ExpiresAt), at: t.At,
 				})
 				if err == nil {
 					err = t.undoAttempt(&d, r)
@@ -489,10 +490,10 @@ func (s *Store) undoubt(ctx context.Context, r *Restoration, lost time.Time) (n 
 }
 
 var (
-	undoAttemptSQL = SQL(`DELETE FROM attempts WHERE message = ?1 AND number = ?2 AND owner = ?3`)
+	undoAttemptSQL = engine.SQL(`DELETE FROM attempts WHERE message = ?1 AND number = ?2 AND owner = ?3`)
 
 	// What was tried before the copy counts from then on.
-	undoClaimSQL = SQL(`UPDATE messages SET claimed_at = coalesce((SELECT max(at) FROM attempts WHERE message = ?1), 0) WHERE id = ?1`)
+	undoClaimSQL = engine.SQL(`UPDATE messages SET claimed_at = coalesce((SELECT max(at) FROM attempts WHERE message = ?1), 0) WHERE id = ?1`)
 )
 
 // undoAttempt takes back the attempt that a restoration noted for what waited, which nobody made: else a message that is cancelled or
@@ -539,27 +540,27 @@ func (r *Restoration) postedAgain(e *messaging.Event) bool {
 	return inReview && !e.Time().After(r.until())
 }
 
-var dueWithEventSQL = SQL(`UPDATE messages SET due_at = ?2 WHERE id = ?1 AND state{{checked}} = 'waiting'`)
+var dueWithEventSQL = engine.SQL(`UPDATE messages SET due_at = ?2 WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
 // markOneInDoubt is markPlannedInDoubt of one message.
 func (t *Tx) markOneInDoubt(e *messaging.Event, event messaging.EventID, id messaging.MessageID, r *Restoration) error {
 	var d messaging.Message
-	err := t.Query(MessageSQL, func(r *Row) error { d, _ = ScanMessage(r); return r.Err }, int64(id))
+	err := t.Query(MessageSQL, func(r *engine.Row) error { d, _ = ScanMessage(r); return r.Err }, int64(id))
 	if err != nil || d.State != messaging.StateWaiting {
 		return err
 	}
 	if event <= r.LastEvent {
-		late := Moment(t.At).Sub(e.ReceivedAt) // a wait may have been counted from now
+		late := engine.Moment(t.At).Sub(e.ReceivedAt) // a wait may have been counted from now
 		if t.mayHaveGone(d.DueAt.Add(-late)) {
 			_, err = t.markRestoredInDoubt(int64(id), r)
 		}
 		return err
 	}
-	if d.DueAt.After(Moment(t.At)) { // after the loss
+	if d.DueAt.After(engine.Moment(t.At)) { // after the loss
 		return nil
 	}
 	// When it was due there is not known. It was not before the event, and --lost-at is held against that.
-	if err := t.Put(dueWithEventSQL, int64(id), Micro(e.Time())); err != nil {
+	if err := t.Put(dueWithEventSQL, int64(id), engine.Micro(e.Time())); err != nil {
 		return err
 	}
 	_, err = t.markRestoredInDoubt(int64(id), r)

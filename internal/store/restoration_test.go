@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A ledger that is copied, and gone on with elsewhere.
@@ -238,7 +239,7 @@ func TestWhatWasDueAfterTheLossWaitsAgain(t *testing.T) {
 			c.must(c.CancelMessage(c.Context(), id, ""))
 		}
 		claimed := int64(-1)
-		c.must(c.Rows(t.Context(), `SELECT claimed_at FROM messages WHERE id = ?1`, []any{int64(id)}, func(r *Row) error { claimed = r.Int(); return r.Err }))
+		c.must(c.Rows(t.Context(), `SELECT claimed_at FROM messages WHERE id = ?1`, []any{int64(id)}, func(r *engine.Row) error { claimed = r.Int(); return r.Err }))
 		if d, err := c.MessageStory(c.Context(), id); err != nil || d.State != messaging.StateCancelled || len(d.Attempts) != 0 || claimed != 0 {
 			t.Errorf("%s: %s, %+v, claimed at %d (%v)", key, d.State, d.Attempts, claimed, err)
 		}
@@ -500,7 +501,7 @@ func TestRowsUploadedAroundACopyAreCountedOnce(t *testing.T) {
 		c.must(c.FinishPart(c.Context(), p))
 	}
 	counted := func() (n int64) {
-		c.must(c.Rows(c.Context(), `SELECT value FROM hourly_counts WHERE what = 'uploaded'`, nil, func(r *Row) error { n += r.Int(); return r.Err }))
+		c.must(c.Rows(c.Context(), `SELECT value FROM hourly_counts WHERE what = 'uploaded'`, nil, func(r *engine.Row) error { n += r.Int(); return r.Err }))
 		return n
 	}
 	end(parts[0], messaging.PartAccepted)
@@ -525,7 +526,7 @@ func TestWhatRulesPutOffIsDoubtedUnderOtherRules(t *testing.T) {
 		c := openCopying(t)
 		id := c.queue("night", 0, messaging.Marketing)
 		c.must(c.Write(c.Context(), LaneWork, func(t *Tx) error {
-			return execOn(t.engine.(*sqliteEngine).conn, fmt.Sprintf("UPDATE messages SET first_due_at = due_at, due_at = %d WHERE id = %d", Micro(c.now.Add(9*time.Hour)), id))
+			return t.engine.(*engine.SQLite).Run(fmt.Sprintf("UPDATE messages SET first_due_at = due_at, due_at = %d WHERE id = %d", engine.Micro(c.now.Add(9*time.Hour)), id))
 		}))
 		path := filepath.Join(c.TempDir(), "copy.db")
 		c.must(CopyTo(c.Context(), "sqlite:"+c.path(), path))
@@ -621,7 +622,7 @@ func TestACopyIsKnown(t *testing.T) {
 				c.must(c.Finish(c.Context(), messaging.Attempt{MessageID: d.ID, Owner: "me", Number: 1, State: messaging.StateDropped, Reason: "x", At: c.now}))
 			}
 			c.must(c.Write(c.Context(), LaneWork, func(t *Tx) error {
-				return errors.Join(execOn(t.engine.(*sqliteEngine).conn, "DELETE FROM attempts"), execOn(t.engine.(*sqliteEngine).conn, fmt.Sprintf("DELETE FROM messages WHERE id >= %d", claims[0].ID)))
+				return errors.Join(t.engine.(*engine.SQLite).Run("DELETE FROM attempts"), t.engine.(*engine.SQLite).Run(fmt.Sprintf("DELETE FROM messages WHERE id >= %d", claims[0].ID)))
 			}))
 			c.must(c.Store.Close())
 		}, ""},
@@ -659,7 +660,7 @@ func TestACopyIsKnown(t *testing.T) {
 // unsigned takes away what an older nudgewire did not write.
 func (c *copying) unsigned() {
 	c.Helper()
-	db, err := OpenFile(c.path())
+	db, err := engine.OpenFile(c.path())
 	c.must(err)
 	_, err = db.ExecContext(context.Background(), "DELETE FROM counts WHERE name LIKE 'instance/%'")
 	c.must(errors.Join(err, db.Close()))
@@ -687,7 +688,7 @@ func TestACrashAtTheFirstStartIsNoCopy(t *testing.T) {
 		"in the database": func(c *copying) {
 			c.must(os.Remove(instanceFile(c.path())))
 			change := func(sql string) {
-				db, err := OpenFile(c.path())
+				db, err := engine.OpenFile(c.path())
 				c.must(err)
 				_, err = db.ExecContext(context.Background(), sql)
 				c.must(errors.Join(err, db.Close()))
@@ -759,7 +760,7 @@ func TestADoubtOfARestorationIsTold(t *testing.T) {
 	c.tells = func(about, word string) []string { told = append(told, about+"."+word); return []string{"crm"} }
 	c.restore()
 	waiting := 0
-	c.must(c.Rows(t.Context(), `SELECT count(*) FROM webhooks_out WHERE subject = ?1`, []any{int64(id)}, func(r *Row) error { waiting = int(r.Int()); return r.Err }))
+	c.must(c.Rows(t.Context(), `SELECT count(*) FROM webhooks_out WHERE subject = ?1`, []any{int64(id)}, func(r *engine.Row) error { waiting = int(r.Int()); return r.Err }))
 	if waiting != 1 || !slices.Contains(told, "message.in_doubt") {
 		t.Errorf("%d are told, of %q", waiting, told)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -104,7 +105,7 @@ func TestAFullDiskWhilePhonesAreMasked(t *testing.T) {
 	}
 	store.BoundPages(t, a.Store, 1<<20)
 	a.retain(only)
-	left, err := store.List(t.Context(), a.Store, `SELECT count(*) FROM messages WHERE unmasked = 1`, nil, store.Number[int64])
+	left, err := store.List(t.Context(), a.Store, `SELECT count(*) FROM messages WHERE unmasked = 1`, nil, engine.Number[int64])
 	if err != nil || left[0] != waiting {
 		t.Errorf("%d are looked at again (%v)", left, err)
 	}

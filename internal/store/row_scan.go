@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // Columns in the order in which row_scan.go reads them.
@@ -27,7 +28,7 @@ const endSend = `send = CASE WHEN ended_send = '' THEN send ELSE ended_send END`
 
 // ScanMessage reads messageColumns. What to send is left encoded but for whether it is kept, and its name:
 // inside a commit nobody looks at it, and outside decodeSend does.
-func ScanMessage(r *Row) (d messaging.Message, send string) {
+func ScanMessage(r *engine.Row) (d messaging.Message, send string) {
 	d = messaging.Message{
 		ID: messaging.MessageID(r.Int()), EventID: messaging.EventID(r.Int()), Run: messaging.RunID(r.Int()), Part: int(r.Int()),
 		Trigger: r.Text(), Key: r.Text(), Phone: r.Phone(), Category: messaging.Category(r.Text()),
@@ -96,14 +97,14 @@ func plainSend(s *messaging.Send, text string) (plain bool) {
 }
 
 // scanFollowed reads followedColumns. Its status is "" where the service has not taken it.
-func scanFollowed(r *Row) (m messaging.Message, err error) {
+func scanFollowed(r *engine.Row) (m messaging.Message, err error) {
 	m = messaging.Message{ID: messaging.MessageID(r.Int()), Phone: r.Phone(), Category: messaging.Category(r.Text()), Account: r.Text()}
 	scanService(r, &m)
 	return m, r.Err
 }
 
 // scanService reads serviceColumns. The status is "" where the service has not taken the message.
-func scanService(r *Row, m *messaging.Message) {
+func scanService(r *engine.Row, m *messaging.Message) {
 	m.ServiceID, m.Status, m.Error, m.ErrorClass = messaging.ServiceID(r.Text()), messaging.Status(r.Text()), r.Text(), messaging.ErrorClass(r.Text())
 	m.AcceptedAt, m.StatusAt, m.ToldAt, m.NextPollAt, m.Polls = r.Time(), r.Time(), r.Time(), r.Time(), int(r.Int())
 	m.SentAt, m.DeliveredAt, m.ReadAt, m.FailedAt = r.Time(), r.Time(), r.Time(), r.Time()
@@ -111,4 +112,4 @@ func scanService(r *Row, m *messaging.Message) {
 }
 
 // MessageSQL reads one, and keeps others from changing it.
-var MessageSQL = SQL(`SELECT ` + messageColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
+var MessageSQL = engine.SQL(`SELECT ` + messageColumns + ` FROM messages WHERE id = ?1 {{for update}}`)

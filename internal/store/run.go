@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // StartRun stores a run unless there is one of the same job and slot, and gives it its number.
@@ -19,11 +20,11 @@ func (s *Store) StartRun(ctx context.Context, r messaging.Run) (id messaging.Run
 }
 
 var (
-	insertRunSQL = SQL(`INSERT INTO runs (id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language,
+	insertRunSQL = engine.SQL(`INSERT INTO runs (id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language,
 			category, expires, columns, tally, kept, approved, owner, lease_ends, created_at, started_at, ended_at, began, stopped, stopped_by, overruled, repeats, send, waits, wait_until, canary, approvals, held, released, again_of, account, again_classes, again_wait, again_until)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43)
 		ON CONFLICT (job, slot) DO NOTHING`)
-	runOfSlotSQL = SQL(`SELECT id FROM runs WHERE job = ?1 AND slot = ?2`)
+	runOfSlotSQL = engine.SQL(`SELECT id FROM runs WHERE job = ?1 AND slot = ?2`)
 )
 
 // StartRunOf is StartRun for a run whose parts are there already, in one commit.
@@ -35,7 +36,7 @@ func (s *Store) StartRunOf(ctx context.Context, r messaging.Run, parts []messagi
 	}
 	err = s.Write(ctx, LaneWork, func(t *Tx) error {
 		id, won = 0, false
-		err := t.Query(runOfSlotSQL, func(row *Row) error { id = messaging.RunID(row.Int()); return nil }, r.Job, r.Slot)
+		err := t.Query(runOfSlotSQL, func(row *engine.Row) error { id = messaging.RunID(row.Int()); return nil }, r.Job, r.Slot)
 		if err != nil || id != 0 {
 			return err
 		}
@@ -43,13 +44,13 @@ func (s *Store) StartRunOf(ctx context.Context, r messaging.Run, parts []messagi
 		if err != nil {
 			return err
 		}
-		all := append([]any{n, r.Job, r.Slot, Micro(r.DueAt), string(r.Cause)}, args[:18]...)
-		added, err := t.Exec(insertRunSQL, append(append(append(all, Micro(r.CreatedAt)), args[18:]...), r.Released, int64(r.RetryOf), r.Account, string(r.RetryClasses), int64(r.RetryWait/time.Microsecond), Micro(r.RetryUntil))...)
+		all := append([]any{n, r.Job, r.Slot, engine.Micro(r.DueAt), string(r.Cause)}, args[:18]...)
+		added, err := t.Exec(insertRunSQL, append(append(append(all, engine.Micro(r.CreatedAt)), args[18:]...), r.Released, int64(r.RetryOf), r.Account, string(r.RetryClasses), int64(r.RetryWait/time.Microsecond), engine.Micro(r.RetryUntil))...)
 		if err != nil {
 			return err
 		}
 		if added == 0 { // another node was faster since the look above
-			return t.Query(runOfSlotSQL, func(row *Row) error { id = messaging.RunID(row.Int()); return nil }, r.Job, r.Slot)
+			return t.Query(runOfSlotSQL, func(row *engine.Row) error { id = messaging.RunID(row.Int()); return nil }, r.Job, r.Slot)
 		}
 		id, won = messaging.RunID(n), true
 		made := r
@@ -108,17 +109,17 @@ func runArgs(r *messaging.Run) ([]any, error) {
 	}
 	return []any{
 		r.Source, r.Config, string(r.State), r.Reason, string(before), string(r.Deliver), r.CampaignName, r.TemplateID, r.Send.Template,
-		r.Send.Language, string(r.Category), int64(r.Expires / time.Microsecond), columns, string(tally), r.Tally.Kept, r.Approved, r.Owner, Micro(r.LeaseEnd),
-		Micro(r.StartedAt), Micro(r.EndedAt), r.Began, string(r.Stopped), r.StoppedBy, r.Overruled, int64(r.Repeats),
-		send, string(waits), Micro(until), r.Canary, approvals, held,
+		r.Send.Language, string(r.Category), int64(r.Expires / time.Microsecond), columns, string(tally), r.Tally.Kept, r.Approved, r.Owner, engine.Micro(r.LeaseEnd),
+		engine.Micro(r.StartedAt), engine.Micro(r.EndedAt), r.Began, string(r.Stopped), r.StoppedBy, r.Overruled, int64(r.Repeats),
+		send, string(waits), engine.Micro(until), r.Canary, approvals, held,
 	}, nil
 }
 
-var runSQL = SQL(`SELECT ` + runColumns + ` FROM runs WHERE id = ?1 {{for update}}`)
+var runSQL = engine.SQL(`SELECT ` + runColumns + ` FROM runs WHERE id = ?1 {{for update}}`)
 
 // run reads one run inside a commit; its ID is 0 when there is none.
 func (t *Tx) run(id messaging.RunID) (r messaging.Run, err error) {
-	err = t.Query(runSQL, func(row *Row) (err error) { r, err = scanRun(row); return err }, int64(id))
+	err = t.Query(runSQL, func(row *engine.Row) (err error) { r, err = scanRun(row); return err }, int64(id))
 	return r, err
 }
 
@@ -132,7 +133,7 @@ func (s *Store) SetRun(ctx context.Context, by string, r messaging.Run, from ...
 	return s.changeRun(ctx, by, r, from, nil)
 }
 
-var updateRunSQL = SQL(`UPDATE runs SET source = ?2, config = ?3, state = ?4, reason = ?5, before = ?6, deliver = ?7, campaign = ?8, template_id = ?9, template = ?10,
+var updateRunSQL = engine.SQL(`UPDATE runs SET source = ?2, config = ?3, state = ?4, reason = ?5, before = ?6, deliver = ?7, campaign = ?8, template_id = ?9, template = ?10,
 			language = ?11, category = ?12, expires = ?13, columns = ?14, tally = ?15, kept = ?16, approved = ?17, owner = ?18, lease_ends = ?19,
 			started_at = ?20, ended_at = ?21, began = ?22, stopped = ?23, stopped_by = ?24, overruled = ?25, repeats = ?26, send = ?27, waits = ?28, wait_until = ?29, canary = ?30, approvals = ?31, held = ?32
 		WHERE id = ?1 AND ended_at = 0`)
@@ -169,8 +170,8 @@ func (s *Store) ApproveRun(ctx context.Context, id messaging.RunID, approve func
 }
 
 var (
-	dropPartsSQL       = SQL(`DELETE FROM parts WHERE run_id = ?1`)
-	dropRowsOfPartsSQL = SQL(`DELETE FROM part_rows WHERE run_id = ?1`)
+	dropPartsSQL       = engine.SQL(`DELETE FROM parts WHERE run_id = ?1`)
+	dropRowsOfPartsSQL = engine.SQL(`DELETE FROM part_rows WHERE run_id = ?1`)
 )
 
 // SaveParts stores r as SetRun does from building, and its parts in place of earlier ones.
@@ -188,7 +189,7 @@ func (s *Store) SaveParts(ctx context.Context, by string, r messaging.Run, parts
 	})
 }
 
-var cancelPartsSQL = SQL(`UPDATE parts SET state = 'cancelled', reason = ?2, retry_at = 0, updated_at = ?3 WHERE run_id = ?1 AND state = 'waiting'`)
+var cancelPartsSQL = engine.SQL(`UPDATE parts SET state = 'cancelled', reason = ?2, retry_at = 0, updated_at = ?3 WHERE run_id = ?1 AND state = 'waiting'`)
 
 func (s *Store) changeRun(ctx context.Context, by string, r messaging.Run, from []messaging.RunState, more func(*Tx) error) error {
 	args, err := runArgs(&r)
@@ -234,8 +235,8 @@ func (s *Store) changeRun(ctx context.Context, by string, r messaging.Run, from 
 }
 
 var (
-	openRunsSQL = SQL(`SELECT ` + runColumns + ` FROM runs WHERE ended_at = 0 ORDER BY id {{for update}}`)
-	leaseRunSQL = SQL(`UPDATE runs SET owner = ?2, lease_ends = ?3 WHERE id = ?1 AND ended_at = 0`)
+	openRunsSQL = engine.SQL(`SELECT ` + runColumns + ` FROM runs WHERE ended_at = 0 ORDER BY id {{for update}}`)
+	leaseRunSQL = engine.SQL(`UPDATE runs SET owner = ?2, lease_ends = ?3 WHERE id = ?1 AND ended_at = 0`)
 )
 
 // ClaimRuns gives owner the runs that are planned, building or uploading and nobody's, its own,
@@ -252,7 +253,7 @@ func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Tim
 		mine = mine[:0]
 		var found []messaging.Run
 		older := map[string]bool{}
-		err := t.Query(openRunsSQL, func(row *Row) error {
+		err := t.Query(openRunsSQL, func(row *engine.Row) error {
 			r, err := scanRun(row)
 			if err != nil {
 				return err
@@ -284,12 +285,12 @@ func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Tim
 				free = !alive && (r.LeaseEnd.Before(now) || t.peers.buries(t))
 			}
 			if free && (may == nil || may(&r)) {
-				r.Owner, r.LeaseEnd = owner, Moment(Micro(until))
+				r.Owner, r.LeaseEnd = owner, engine.Moment(engine.Micro(until))
 				mine = append(mine, r)
 			}
 		}
 		for i := range mine {
-			if err := t.Put(leaseRunSQL, int64(mine[i].ID), owner, Micro(until)); err != nil {
+			if err := t.Put(leaseRunSQL, int64(mine[i].ID), owner, engine.Micro(until)); err != nil {
 				return err
 			}
 		}
@@ -298,7 +299,7 @@ func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Tim
 	return mine, Wrap(err, "adopt runs")
 }
 
-var releaseRunSQL = SQL(`UPDATE runs SET released = ?2 WHERE id = ?1`)
+var releaseRunSQL = engine.SQL(`UPDATE runs SET released = ?2 WHERE id = ?1`)
 
 // ReleaseRun notes with a run who lets it go on although the config does not send by its job; "" is nobody.
 func (s *Store) ReleaseRun(ctx context.Context, id messaging.RunID, who string) error {
@@ -309,7 +310,7 @@ func (s *Store) ReleaseRun(ctx context.Context, id messaging.RunID, who string) 
 func (s *Store) RunsUnsent(ctx context.Context, of func(job string) bool) (runs []messaging.Run, err error) {
 	found := map[messaging.RunID]bool{}
 	for _, state := range []messaging.State{messaging.StateWaiting, messaging.StateSending} {
-		err = s.Rows(ctx, `SELECT trigger_name, correlation_key FROM messages WHERE `+stateCondition(state)+` AND event_id = 0`, nil, func(r *Row) error {
+		err = s.Rows(ctx, `SELECT trigger_name, correlation_key FROM messages WHERE `+stateCondition(state)+` AND event_id = 0`, nil, func(r *engine.Row) error {
 			job, key := r.Text(), r.Text()
 			if id, is := messaging.RunOfKey(key); is && of(job) {
 				found[id] = true
@@ -340,8 +341,8 @@ func (s *Store) Renew(ctx context.Context, id messaging.RunID, owner string, unt
 		if r.ID == 0 || r.Owner != owner {
 			return NoWrite{messaging.ErrMoved}
 		}
-		r.LeaseEnd = Moment(Micro(until))
-		err = t.Put(leaseRunSQL, int64(id), owner, Micro(until))
+		r.LeaseEnd = engine.Moment(engine.Micro(until))
+		err = t.Put(leaseRunSQL, int64(id), owner, engine.Micro(until))
 		return err
 	})
 	return r, Wrap(err, "keep run %d", id)
@@ -351,7 +352,7 @@ func (s *Store) Renew(ctx context.Context, id messaging.RunID, owner string, unt
 func (s *Store) FreeRuns(ctx context.Context, owner string) error {
 	err := s.Write(ctx, LaneWork, func(t *Tx) error {
 		var open []messaging.Run
-		err := t.Query(openRunsSQL, func(row *Row) error {
+		err := t.Query(openRunsSQL, func(row *engine.Row) error {
 			r, err := scanRun(row)
 			open = append(open, r)
 			return err
@@ -367,7 +368,7 @@ func (s *Store) FreeRuns(ctx context.Context, owner string) error {
 	return Wrap(err, "free runs")
 }
 
-var seeClockSQL = SQL(`INSERT INTO job_clocks (job, line, since) VALUES (?1, ?2, ?3) ON CONFLICT (job, line) DO NOTHING`)
+var seeClockSQL = engine.SQL(`INSERT INTO job_clocks (job, line, since) VALUES (?1, ?2, ?3) ON CONFLICT (job, line) DO NOTHING`)
 
 // LastScheduled is the time up to which a job's clock needs no more looking at: the newest DueAt
 // among its runs by cron or missed, or, if that is later, when this line was first seen,
@@ -382,7 +383,7 @@ func (s *Store) LastScheduled(ctx context.Context, job, line string, now time.Ti
 	since, known, err := s.Earliest(ctx, seen, job, line)
 	if err == nil && !known {
 		err = s.Write(ctx, LaneWork, func(t *Tx) error {
-			return t.Put(seeClockSQL, job, line, Micro(now))
+			return t.Put(seeClockSQL, job, line, engine.Micro(now))
 		})
 		if err == nil {
 			since, _, err = s.Earliest(ctx, seen, job, line)
@@ -402,7 +403,7 @@ func (s *Store) LastScheduled(ctx context.Context, job, line string, now time.Ti
 const runColumns = `id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language, category, expires, columns, tally, approved, owner, lease_ends, created_at, started_at, ended_at, began, stopped, stopped_by, overruled, repeats, again_of, blanked_at, account, send, waits, wait_until, canary, again_classes, again_wait, again_until, approvals, held, released`
 
 // scanRun reads runColumns.
-func scanRun(r *Row) (v messaging.Run, err error) {
+func scanRun(r *engine.Row) (v messaging.Run, err error) {
 	v = messaging.Run{
 		ID: messaging.RunID(r.Int()), Job: r.Text(), Slot: r.Text(), DueAt: r.Time(), Cause: messaging.RunCause(r.Text()),
 		Source: r.Text(), Config: r.Text(), State: messaging.RunState(r.Text()), Reason: r.Text(), Before: messaging.RunState(r.Text()),

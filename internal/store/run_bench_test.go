@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"strconv"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // runsHistory fills a new ledger with runs of so many messages each, delivered message by message. A
@@ -16,12 +16,7 @@ import (
 func runsHistory(b *testing.B, runs, rows int) *Store {
 	b.Helper()
 	path := history(b, runs*rows, runs*rows)
-	drv, err := sqliteDriver()
-	if err != nil {
-		b.Fatal(err)
-	}
-	c := connector{driver: drv, uri: sqliteURI(path), setup: []string{"PRAGMA synchronous = OFF", "PRAGMA cache_size = -262144"}}
-	conn, err := c.Connect(context.Background())
+	db, err := engine.OpenFile(path, "PRAGMA synchronous = OFF", "PRAGMA cache_size = -262144")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -34,11 +29,11 @@ func runsHistory(b *testing.B, runs, rows int) *Store {
 		fmt.Sprintf(each+` INSERT INTO run_rows SELECT i * 512 / %d + 1, i * 512 %% %d + 1, 512, i * 512 + 1 FROM n`, runs*rows/512-1, rows, rows),
 		`UPDATE messages SET status = 'sent', next_poll_at = 1 WHERE id % 1000 = 0`,
 	} {
-		if err := execOn(conn, sql); err != nil {
+		if _, err := db.ExecContext(b.Context(), sql); err != nil {
 			b.Fatal(err)
 		}
 	}
-	if err := conn.Close(); err != nil {
+	if err := db.Close(); err != nil {
 		b.Fatal(err)
 	}
 	return openBench(b, path)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A part is cut outside the writer, by facts of each contact (messaging.DueFacts) that others may change meanwhile, in this process or on
@@ -32,19 +33,19 @@ const (
 const cutFor = 10 * time.Minute
 
 var (
-	noteContactsSQL = SQL(noteContacts())
+	noteContactsSQL = engine.SQL(noteContacts())
 
-	openCutSQL     = SQL(`INSERT INTO cuts (run_id, at) VALUES (?1, ?2) ON CONFLICT (run_id) DO UPDATE SET at = excluded.at`)
-	closeCutSQL    = SQL(`DELETE FROM cuts WHERE run_id = ?1`)
-	cutSinceSQL    = SQL(`SELECT at FROM cuts WHERE run_id = ?1`)
-	changesSQL     = SQL(`SELECT contact, fact FROM cut_changes WHERE run_id = ?1`)
-	dropChangesSQL = SQL(`DELETE FROM cut_changes WHERE run_id = ?1`)
-	oldCutsSQL     = SQL(`DELETE FROM cuts WHERE at < ?1`)
-	oldChangesSQL  = SQL(`DELETE FROM cut_changes WHERE run_id NOT IN (SELECT run_id FROM cuts)`)
+	openCutSQL     = engine.SQL(`INSERT INTO cuts (run_id, at) VALUES (?1, ?2) ON CONFLICT (run_id) DO UPDATE SET at = excluded.at`)
+	closeCutSQL    = engine.SQL(`DELETE FROM cuts WHERE run_id = ?1`)
+	cutSinceSQL    = engine.SQL(`SELECT at FROM cuts WHERE run_id = ?1`)
+	changesSQL     = engine.SQL(`SELECT contact, fact FROM cut_changes WHERE run_id = ?1`)
+	dropChangesSQL = engine.SQL(`DELETE FROM cut_changes WHERE run_id = ?1`)
+	oldCutsSQL     = engine.SQL(`DELETE FROM cuts WHERE at < ?1`)
+	oldChangesSQL  = engine.SQL(`DELETE FROM cut_changes WHERE run_id NOT IN (SELECT run_id FROM cuts)`)
 )
 
 func noteContacts() string {
-	contacts := make([]string, RowsAtOnce)
+	contacts := make([]string, engine.RowsAtOnce)
 	for i := range contacts {
 		contacts[i] = fmt.Sprintf("SELECT CAST(?%d AS BIGINT) AS contact", 3+i)
 	}
@@ -88,7 +89,7 @@ func (t *Tx) writeChanged() error {
 // changed since.
 func (s *Store) Point(ctx context.Context, run messaging.RunID) (p messaging.Point, err error) {
 	err = s.Write(ctx, LaneWork, func(t *Tx) (err error) {
-		p.At = Moment(t.At)
+		p.At = engine.Moment(t.At)
 		if err := t.peers.lockNotes(t, true); err != nil {
 			return err
 		}
@@ -151,8 +152,8 @@ func (t *Tx) cutSince(run messaging.RunID, since messaging.Point) (bool, error) 
 		return false, err
 	}
 	open := int64(0)
-	err := t.Query(cutSinceSQL, func(r *Row) error { open = r.Int(); return r.Err }, int64(run))
-	if err != nil || open != Micro(since.At) || open < t.At-cutFor.Microseconds() {
+	err := t.Query(cutSinceSQL, func(r *engine.Row) error { open = r.Int(); return r.Err }, int64(run))
+	if err != nil || open != engine.Micro(since.At) || open < t.At-cutFor.Microseconds() {
 		return false, err
 	}
 	seen, err := t.pointSeen(open)
@@ -168,7 +169,7 @@ func (t *Tx) anyChanged(run messaging.RunID, c messaging.Category, contacts []in
 // notedContacts are those, by their hashes, of whom a fact that counts was noted since a part of the run began to be cut.
 func (t *Tx) notedContacts(run messaging.RunID, counts func(contactFact) bool) (map[int64]bool, error) {
 	noted := map[int64]bool{}
-	err := t.Query(changesSQL, func(r *Row) error {
+	err := t.Query(changesSQL, func(r *engine.Row) error {
 		if contact, fact := r.Int(), contactFact(r.Text()); counts(fact) {
 			noted[contact] = true
 		}

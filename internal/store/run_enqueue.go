@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // Enqueue stores the messages of a run's rows in one commit: the row with the number first,
@@ -87,7 +88,7 @@ func (t *Tx) atRate(w *messaging.RateWindow, n int, need func(i int) bool) (done
 	if err != nil {
 		return 0, since, err
 	}
-	window = window.At(w.Now, Moment(Micro(w.From)), w.Waiting)
+	window = window.At(w.Now, engine.Moment(engine.Micro(w.From)), w.Waiting)
 	for ; done < n; done++ {
 		if !need(done) {
 			continue
@@ -97,10 +98,10 @@ func (t *Tx) atRate(w *messaging.RateWindow, n int, need func(i int) bool) (done
 		}
 		window.Used++
 	}
-	return done, Moment(Micro(window.Since)), t.setWindow(RenamedJob, w.Job, window)
+	return done, engine.Moment(engine.Micro(window.Since)), t.setWindow(RenamedJob, w.Job, window)
 }
 
-var insertRowsSQL = SQL(`INSERT INTO run_rows (run_id, first_row, row_count, message) VALUES (?1, ?2, ?3, ?4)`)
+var insertRowsSQL = engine.SQL(`INSERT INTO run_rows (run_id, first_row, row_count, message) VALUES (?1, ?2, ?3, ?4)`)
 
 // enqueueRows stores rows of a run whose numbers begin with first.
 func (t *Tx) enqueueRows(run messaging.RunID, first int64, rows []messaging.Message, sends []string) error {
@@ -132,12 +133,12 @@ func (t *Tx) enqueueRows(run messaging.RunID, first int64, rows []messaging.Mess
 
 // enqueueRow stores a message without an event, which takes the place of another one where replaces is not 0. It has no hash of a correlation key: no event looks for it.
 func (t *Tx) enqueueRow(id int64, d *messaging.Message, send string, replaces messaging.MessageID) error {
-	due, created := Micro(d.DueAt), Micro(d.CreatedAt)
+	due, created := engine.Micro(d.DueAt), engine.Micro(d.CreatedAt)
 	if created == 0 {
 		created = t.At
 	}
 	if err := t.Put(insertMessageSQL, id, int64(0), created, d.Trigger, d.Key, int64(0), string(d.Phone),
-		string(d.Category), send, d.Reason, due, Micro(d.ExpiresAt), created, d.Config, "",
+		string(d.Category), send, d.Reason, due, engine.Micro(d.ExpiresAt), created, d.Config, "",
 		d.Zone, int64(d.Step), d.Account, int64(d.Tries), d.SentAs, "", int64(d.Run), int64(replaces), d.Test); err != nil {
 		return err
 	}
@@ -150,7 +151,7 @@ func (t *Tx) enqueueRow(id int64, d *messaging.Message, send string, replaces me
 // A rowRange is rows of a run whose messages have numbers without a gap.
 type rowRange struct{ first, count, message int64 }
 
-func scanRange(r *Row) (rowRange, error) { return rowRange{r.Int(), r.Int(), r.Int()}, nil }
+func scanRange(r *engine.Row) (rowRange, error) { return rowRange{r.Int(), r.Int(), r.Int()}, nil }
 
 type rowRanges []rowRange
 
@@ -166,11 +167,11 @@ func (rs rowRanges) has(row int64) bool {
 // maxRanges bounds the ranges that are looked at: more than a batch has rows.
 const maxRanges = 4096
 
-var rowsQueuedSQL = SQL(`SELECT first_row, row_count, message FROM run_rows WHERE run_id = ?1 AND first_row < ?2 ORDER BY first_row DESC LIMIT ?3 + 0`)
+var rowsQueuedSQL = engine.SQL(`SELECT first_row, row_count, message FROM run_rows WHERE run_id = ?1 AND first_row < ?2 ORDER BY first_row DESC LIMIT ?3 + 0`)
 
 // rowsQueued are the ranges that may hold rows from first up to but not including end.
 func (t *Tx) rowsQueued(run messaging.RunID, first, end int64) (found rowRanges, err error) {
-	err = t.Query(rowsQueuedSQL, func(r *Row) error {
+	err = t.Query(rowsQueuedSQL, func(r *engine.Row) error {
 		one := rowRange{r.Int(), r.Int(), r.Int()}
 		if one.first+one.count > first {
 			found = append(found, one)
@@ -206,7 +207,7 @@ func (s *Store) CountRunMessages(ctx context.Context, run messaging.RunID) (v me
 // HandedOver is the number of the last row that a run handed over; 0 for none.
 func (s *Store) HandedOver(ctx context.Context, run messaging.RunID) (last int64, err error) {
 	err = s.Rows(ctx, `SELECT first_row + row_count - 1 FROM run_rows WHERE run_id = ?1 AND first_row < ?2 ORDER BY first_row DESC LIMIT 1`,
-		[]any{int64(run), unlisted}, func(r *Row) error { last = r.Int(); return r.Err })
+		[]any{int64(run), unlisted}, func(r *engine.Row) error { last = r.Int(); return r.Err })
 	return last, Wrap(err, "what run %d handed over", run)
 }
 
@@ -219,14 +220,14 @@ const recentRanges = 16
 func (s *Store) Backlog(ctx context.Context, run messaging.RunID) (waiting int64, err error) {
 	err = s.Rows(ctx, `SELECT count(*) FROM (SELECT message, row_count FROM run_rows WHERE run_id = ?1 ORDER BY first_row DESC LIMIT ?2) AS r
 		JOIN messages d ON d.id >= r.message AND d.id < r.message + r.row_count
-		WHERE d.state = 'waiting' AND d.first_due_at = 0`, []any{int64(run), recentRanges}, func(r *Row) error {
+		WHERE d.state = 'waiting' AND d.first_due_at = 0`, []any{int64(run), recentRanges}, func(r *engine.Row) error {
 		waiting = r.Int()
 		return nil
 	})
 	return waiting, Wrap(err, "backlog of run %d", run)
 }
 
-var cancelRowsSQL = SQL(`UPDATE messages SET state = 'cancelled', reason = ?3, updated_at = ?4, owner = '', ` + endSend + `
+var cancelRowsSQL = engine.SQL(`UPDATE messages SET state = 'cancelled', reason = ?3, updated_at = ?4, owner = '', ` + endSend + `
 		WHERE id >= ?1 AND id < ?2 AND state = 'waiting' RETURNING id, ` + labelColumns)
 
 // CancelRows ends the rows of a run that still wait to be sent, some at a time so that others
@@ -248,7 +249,7 @@ func (s *Store) CancelRows(ctx context.Context, run messaging.RunID, reason stri
 		var ended int64
 		err = s.Write(ctx, LaneWork, func(t *Tx) error {
 			ended = 0
-			return t.Query(cancelRowsSQL, func(r *Row) error {
+			return t.Query(cancelRowsSQL, func(r *engine.Row) error {
 				id, p := messaging.MessageID(r.Int()), scanLabels(r)
 				t.messageState(id, &p, messaging.StateCancelled, reason, messaging.EndedByRun, "")
 				ended++

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // runMessages counts what became of a run's messages in indexes alone: a row of a run has a message,
@@ -53,7 +54,7 @@ const runMessages = `
 func (s *Store) RunMessages(ctx context.Context, run messaging.RunID) (map[string]int64, error) {
 	by := map[string]int64{}
 	var waiting int64
-	err := s.Rows(ctx, runMessages, []any{int64(run)}, func(r *Row) error {
+	err := s.Rows(ctx, runMessages, []any{int64(run)}, func(r *engine.Row) error {
 		what, word, n := r.Text(), r.Text(), r.Int()
 		switch what {
 		case "rows", "followed":

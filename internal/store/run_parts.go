@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
-var insertPartSQL = SQL(`INSERT INTO parts (` + partColumns + `)
+var insertPartSQL = engine.SQL(`INSERT INTO parts (` + partColumns + `)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)`)
 
 func (t *Tx) insertPart(run messaging.RunID, p *messaging.Part) error {
@@ -24,7 +25,7 @@ func (t *Tx) insertPart(run messaging.RunID, p *messaging.Part) error {
 		list = run
 	}
 	err = t.Put(insertPartSQL, int64(run), int64(p.Number), int64(list), p.Rows, p.Bytes, p.SHA256, string(p.State), p.Reason,
-		int64(p.Attempt), Micro(p.RetryAt), p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), Micro(p.UpdatedAt), p.Resolved, "")
+		int64(p.Attempt), engine.Micro(p.RetryAt), p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), engine.Micro(p.UpdatedAt), p.Resolved, "")
 	if err != nil {
 		return err
 	}
@@ -32,8 +33,8 @@ func (t *Tx) insertPart(run messaging.RunID, p *messaging.Part) error {
 }
 
 var (
-	dropPartRowsSQL = SQL(`DELETE FROM part_rows WHERE run_id = ?1 AND part = ?2`)
-	addPartRowsSQL  = SQL(`INSERT INTO part_rows (run_id, part, first_row, last_row) VALUES (?1, ?2, ?3, ?4)`)
+	dropPartRowsSQL = engine.SQL(`DELETE FROM part_rows WHERE run_id = ?1 AND part = ?2`)
+	addPartRowsSQL  = engine.SQL(`INSERT INTO part_rows (run_id, part, first_row, last_row) VALUES (?1, ?2, ?3, ?4)`)
 )
 
 // setPartRows says which rows a part has from now on.
@@ -86,19 +87,19 @@ func decodeIDs(p *messaging.Part, text string) error {
 	return nil
 }
 
-var partSQL = SQL(`SELECT ` + partColumns + ` FROM parts WHERE run_id = ?1 AND number = ?2 {{for update}}`)
+var partSQL = engine.SQL(`SELECT ` + partColumns + ` FROM parts WHERE run_id = ?1 AND number = ?2 {{for update}}`)
 
 // part is a part without its rows.
 func (t *Tx) part(run messaging.RunID, number int) (p messaging.Part, err error) {
-	err = t.Query(partSQL, func(r *Row) (err error) { p, err = scanPart(r); return err }, int64(run), int64(number))
+	err = t.Query(partSQL, func(r *engine.Row) (err error) { p, err = scanPart(r); return err }, int64(run), int64(number))
 	return p, err
 }
 
 var (
-	holdsSeenSQL     = SQL(`SELECT count(*), coalesce(max(at), 0) FROM holds WHERE ended_at = 0`)
-	requestsSeenSQL  = SQL(`SELECT count(*), coalesce(max(up_to), 0) FROM redactions`)
-	forgottenSeenSQL = SQL(`SELECT count(*), coalesce(max(at), 0) FROM forgotten WHERE at >= ?1`)
-	claimsSeenSQL    = SQL(`SELECT CAST(coalesce(sum(attempt), 0) AS BIGINT), coalesce(max(claimed_at), 0) FROM parts WHERE claimed_at >= ?1 AND claimed_at > 0`)
+	holdsSeenSQL     = engine.SQL(`SELECT count(*), coalesce(max(at), 0) FROM holds WHERE ended_at = 0`)
+	requestsSeenSQL  = engine.SQL(`SELECT count(*), coalesce(max(up_to), 0) FROM redactions`)
+	forgottenSeenSQL = engine.SQL(`SELECT count(*), coalesce(max(at), 0) FROM forgotten WHERE at >= ?1`)
+	claimsSeenSQL    = engine.SQL(`SELECT CAST(coalesce(sum(attempt), 0) AS BIGINT), coalesce(max(claimed_at), 0) FROM parts WHERE claimed_at >= ?1 AND claimed_at > 0`)
 )
 
 // late is how long before it is on disk a change may be dated: its transaction took its time, or the clock was set back.
@@ -108,12 +109,12 @@ const late = int64(time.Hour / time.Microsecond)
 // by a connector is asked to be forgotten, a contact is forgotten, or a file leaves.
 func (t *Tx) pointSeen(at int64) (string, error) {
 	var text []byte
-	for _, s := range [...]*Statement{holdsSeenSQL, requestsSeenSQL, forgottenSeenSQL, claimsSeenSQL} {
+	for _, s := range [...]*engine.Statement{holdsSeenSQL, requestsSeenSQL, forgottenSeenSQL, claimsSeenSQL} {
 		since := []any{at - late}
 		if s == holdsSeenSQL || s == requestsSeenSQL { // they are few
 			since = nil
 		}
-		err := t.Query(s, func(r *Row) error { text = fmt.Appendf(text, "%d %d;", r.Int(), r.Int()); return r.Err }, since...)
+		err := t.Query(s, func(r *engine.Row) error { text = fmt.Appendf(text, "%d %d;", r.Int(), r.Int()); return r.Err }, since...)
 		if err != nil {
 			return "", err
 		}
@@ -122,9 +123,9 @@ func (t *Tx) pointSeen(at int64) (string, error) {
 }
 
 var (
-	claimPartSQL = SQL(`UPDATE parts SET state = 'uploading', attempt = ?3, updated_at = ?4, claimed_at = ?4, row_count = ?5, bytes = ?6, sha256 = ?7, goes = ?8, retry_at = 0
+	claimPartSQL = engine.SQL(`UPDATE parts SET state = 'uploading', attempt = ?3, updated_at = ?4, claimed_at = ?4, row_count = ?5, bytes = ?6, sha256 = ?7, goes = ?8, retry_at = 0
 		WHERE run_id = ?1 AND number = ?2 AND state = 'waiting'`)
-	newestPartSQL = SQL(`SELECT coalesce(max(number), 0) FROM parts WHERE run_id = ?1`)
+	newestPartSQL = engine.SQL(`SELECT coalesce(max(number), 0) FROM parts WHERE run_id = ?1`)
 )
 
 // ClaimPart is the durable intent to upload a part as it was cut: it becomes uploading with the rows, bytes and hash of this attempt, and
@@ -155,7 +156,7 @@ func (s *Store) ClaimPart(ctx context.Context, c messaging.PartClaim) (p messagi
 		claimed = true
 		p.Ranges, p.Rows, p.Bytes, p.SHA256 = c.Part.Ranges, c.Part.Ranges.Count(), c.Part.Bytes, c.Part.SHA256
 		p.Goes = c.Part.Goes
-		p.State, p.UpdatedAt, p.RetryAt = messaging.PartUploading, Moment(Micro(c.At)), time.Time{}
+		p.State, p.UpdatedAt, p.RetryAt = messaging.PartUploading, engine.Moment(engine.Micro(c.At)), time.Time{}
 		p.Attempt++
 		goes, err := EncodeList(c.Part.Goes)
 		if err != nil {
@@ -163,7 +164,7 @@ func (s *Store) ClaimPart(ctx context.Context, c messaging.PartClaim) (p messagi
 		}
 		r.Tally = c.Tally
 		t.partState(&r, &p, p.State, 0)
-		err = t.Put(claimPartSQL, int64(p.RunID), int64(p.Number), int64(p.Attempt), Micro(c.At), p.Rows, p.Bytes, p.SHA256, goes)
+		err = t.Put(claimPartSQL, int64(p.RunID), int64(p.Number), int64(p.Attempt), engine.Micro(c.At), p.Rows, p.Bytes, p.SHA256, goes)
 		if err == nil {
 			err = t.setPartRows(p.RunID, p.Number, p.Ranges)
 		}
@@ -214,7 +215,7 @@ func (t *Tx) leave(of *messaging.Part, rows messaging.RowRanges) error {
 		return nil
 	}
 	newest := int64(0)
-	if err := t.Query(newestPartSQL, func(r *Row) error { newest = r.Int(); return r.Err }, int64(of.RunID)); err != nil {
+	if err := t.Query(newestPartSQL, func(r *engine.Row) error { newest = r.Int(); return r.Err }, int64(of.RunID)); err != nil {
 		return err
 	}
 	return t.insertPart(of.RunID, &messaging.Part{
@@ -223,8 +224,8 @@ func (t *Tx) leave(of *messaging.Part, rows messaging.RowRanges) error {
 }
 
 var (
-	emptyPartSQL = SQL(`UPDATE parts SET state = 'excluded', reason = ?3, row_count = 0, retry_at = 0, updated_at = ?4 WHERE run_id = ?1 AND number = ?2 AND state = 'waiting'`)
-	deferPartSQL = SQL(`UPDATE parts SET reason = ?3, row_count = ?4, retry_at = ?5, updated_at = ?6 WHERE run_id = ?1 AND number = ?2 AND state = 'waiting'`)
+	emptyPartSQL = engine.SQL(`UPDATE parts SET state = 'excluded', reason = ?3, row_count = 0, retry_at = 0, updated_at = ?4 WHERE run_id = ?1 AND number = ?2 AND state = 'waiting'`)
+	deferPartSQL = engine.SQL(`UPDATE parts SET reason = ?3, row_count = ?4, retry_at = ?5, updated_at = ?6 WHERE run_id = ?1 AND number = ?2 AND state = 'waiting'`)
 )
 
 // ReplacePart stores a waiting part of which no row may go now. Rows that may never go are taken out; the part waits until the first of the
@@ -234,9 +235,9 @@ func (s *Store) ReplacePart(ctx context.Context, owner string, r messaging.Run, 
 		var n int64
 		switch p.State {
 		case messaging.PartExcluded:
-			n, err = t.Exec(emptyPartSQL, int64(r.ID), int64(p.Number), p.Reason, Micro(p.UpdatedAt))
+			n, err = t.Exec(emptyPartSQL, int64(r.ID), int64(p.Number), p.Reason, engine.Micro(p.UpdatedAt))
 		case messaging.PartWaiting:
-			n, err = t.Exec(deferPartSQL, int64(r.ID), int64(p.Number), p.Reason, p.Ranges.Count(), Micro(p.RetryAt), Micro(p.UpdatedAt))
+			n, err = t.Exec(deferPartSQL, int64(r.ID), int64(p.Number), p.Reason, p.Ranges.Count(), engine.Micro(p.RetryAt), engine.Micro(p.UpdatedAt))
 		default:
 			return fmt.Errorf("part %d: it cannot become %s", p.Number, p.State)
 		}
@@ -250,7 +251,7 @@ func (s *Store) ReplacePart(ctx context.Context, owner string, r messaging.Run, 
 	})
 }
 
-var finishPartSQL = SQL(`UPDATE parts SET state = ?4, reason = ?5, retry_at = ?6, campaign_id = ?7, message_ids = ?8, answer = ?9, http_status = ?10, updated_at = ?11
+var finishPartSQL = engine.SQL(`UPDATE parts SET state = ?4, reason = ?5, retry_at = ?6, campaign_id = ?7, message_ids = ?8, answer = ?9, http_status = ?10, updated_at = ?11
 		WHERE run_id = ?1 AND number = ?2 AND attempt = ?3 AND (state = 'uploading' OR state = 'in_doubt')`)
 
 // FinishPart stores how an upload ended. The part must be uploading, or in doubt because
@@ -286,8 +287,8 @@ func (s *Store) FinishPart(ctx context.Context, p messaging.Part) error {
 			return NoWrite{messaging.ErrMoved}
 		}
 		t.partState(&r, &old, p.State, int64(len(p.MessageIDs)))
-		err = t.Put(finishPartSQL, int64(p.RunID), int64(p.Number), int64(p.Attempt), string(p.State), p.Reason, Micro(p.RetryAt),
-			p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), Micro(p.UpdatedAt))
+		err = t.Put(finishPartSQL, int64(p.RunID), int64(p.Number), int64(p.Attempt), string(p.State), p.Reason, engine.Micro(p.RetryAt),
+			p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), engine.Micro(p.UpdatedAt))
 		if err != nil {
 			return err
 		}
@@ -306,7 +307,7 @@ func (s *Store) FinishPart(ctx context.Context, p messaging.Part) error {
 const partColumns = `run_id, number, list_id, row_count, bytes, sha256, state, reason, attempt, retry_at, campaign_id, message_ids, answer, http_status, updated_at, resolved, goes`
 
 // scanPart reads partColumns: a part without its rows.
-func scanPart(r *Row) (p messaging.Part, err error) {
+func scanPart(r *engine.Row) (p messaging.Part, err error) {
 	p = messaging.Part{RunID: messaging.RunID(r.Int()), Number: int(r.Int()), List: messaging.RunID(r.Int())}
 	p.Rows, p.Bytes, p.SHA256, p.State, p.Reason = r.Int(), r.Int(), r.Text(), messaging.PartState(r.Text()), r.Text()
 	p.Attempt, p.RetryAt, p.CampaignID = int(r.Int()), r.Time(), r.Text()

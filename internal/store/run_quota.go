@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // contactHash is what a phone is known by where the phone itself is not kept.
@@ -43,7 +44,7 @@ func (s *Store) Room(ctx context.Context, q messaging.QuotaQuestion) (room messa
 // room counts with what this commit knows, as a claim of messages does: so a file and a message never share the
 // last place.
 func (t *Tx) room(q *roomAsked) (room messaging.Room, err error) {
-	since := Micro(q.Now.Add(-q.Per))
+	since := engine.Micro(q.Now.Add(-q.Per))
 	reached, err := t.peers.contacts(t, q.Account, since, q.hash)
 	if err != nil {
 		return room, err
@@ -72,7 +73,7 @@ func (t *Tx) room(q *roomAsked) (room messaging.Room, err error) {
 	}
 	if room.Fits < len(q.Phones) {
 		if at := reached.leaves(min(wanted, q.Least) - free); at > 0 {
-			room.Next = Moment(at).Add(q.Per)
+			room.Next = engine.Moment(at).Add(q.Per)
 		}
 	}
 	return room, nil

@@ -4,16 +4,17 @@ import (
 	"context"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 var (
-	resolvePartSQL = SQL(`UPDATE parts SET state = ?3, reason = ?4, resolved = ?5, retry_at = 0, updated_at = ?6
+	resolvePartSQL = engine.SQL(`UPDATE parts SET state = ?3, reason = ?4, resolved = ?5, retry_at = 0, updated_at = ?6
 		WHERE run_id = ?1 AND number = ?2 AND state{{checked}} = 'in_doubt'`)
 
 	// The ways back from an end: from partial by a word on a part, and from wherever messages may
 	// still wait by a pause.
-	reopenRunSQL = SQL(`UPDATE runs SET state = 'uploading', reason = ?2, owner = '', lease_ends = 0, ended_at = 0 WHERE id = ?1 AND state = 'partial'`)
-	endAnewSQL   = SQL(`UPDATE runs SET state = ?2, reason = ?3 WHERE id = ?1 AND state = 'partial'`)
+	reopenRunSQL = engine.SQL(`UPDATE runs SET state = 'uploading', reason = ?2, owner = '', lease_ends = 0, ended_at = 0 WHERE id = ?1 AND state = 'partial'`)
+	endAnewSQL   = engine.SQL(`UPDATE runs SET state = ?2, reason = ?3 WHERE id = ?1 AND state = 'partial'`)
 )
 
 // ResolvePart stores what a person decided about a part in doubt, and r where that moves its run: a
@@ -37,7 +38,7 @@ func (s *Store) ResolvePart(ctx context.Context, from messaging.RunState, r mess
 			return NoWrite{messaging.ErrMoved}
 		}
 		t.partState(&old, &part, p.State, 0)
-		if err := t.Put(resolvePartSQL, int64(r.ID), int64(p.Number), string(p.State), p.Reason, p.Resolved, Micro(p.UpdatedAt)); err != nil {
+		if err := t.Put(resolvePartSQL, int64(r.ID), int64(p.Number), string(p.State), p.Reason, p.Resolved, engine.Micro(p.UpdatedAt)); err != nil {
 			return err
 		}
 		switch {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // errEnough ends a walk early.
@@ -72,7 +73,7 @@ func (s *Store) EnqueueRetries(ctx context.Context, run messaging.RunID, of []me
 	return total, Wrap(err, "queue rows of run %d", run)
 }
 
-var growRowsSQL = SQL(`UPDATE run_rows SET row_count = row_count + 1
+var growRowsSQL = engine.SQL(`UPDATE run_rows SET row_count = row_count + 1
 		WHERE run_id = ?1 AND first_row = (SELECT max(first_row) FROM run_rows WHERE run_id = ?1 AND first_row < ?2)
 			AND first_row + row_count = ?2 AND message + row_count = ?3`)
 
@@ -105,7 +106,7 @@ func (t *Tx) newestRow(run messaging.RunID) (n int64, err error) { return t.newe
 
 // newestBelow is the number of the last row of a run in ranges that begin below that number.
 func (t *Tx) newestBelow(run messaging.RunID, number int64) (n int64, err error) {
-	err = t.Query(rowsQueuedSQL, func(r *Row) error {
+	err = t.Query(rowsQueuedSQL, func(r *engine.Row) error {
 		n = r.Int() + r.Int() - 1
 		return nil
 	}, int64(run), number, int64(1))
@@ -129,23 +130,23 @@ func (t *Tx) mayGoAgain(id messaging.MessageID) (d *messaging.Message, send, why
 }
 
 var (
-	wholeSQL   = SQL(`SELECT ` + messageColumns + `, ` + serviceColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
-	retriedSQL = SQL(`SELECT id FROM messages WHERE replaces = ?1 AND replaces > 0`)
-	doubtsSQL  = SQL(`SELECT number FROM attempts WHERE message = ?1 AND state = 'in_doubt'`)
+	wholeSQL   = engine.SQL(`SELECT ` + messageColumns + `, ` + serviceColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
+	retriedSQL = engine.SQL(`SELECT id FROM messages WHERE replaces = ?1 AND replaces > 0`)
+	doubtsSQL  = engine.SQL(`SELECT number FROM attempts WHERE message = ?1 AND state = 'in_doubt'`)
 )
 
 // wholeRow is a message with all that RunRow.MayGoAgain asks about, and what it sends.
 func (t *Tx) wholeRow(id messaging.MessageID) (one messaging.RunRow, send string, err error) {
-	err = t.Query(wholeSQL, func(r *Row) error {
+	err = t.Query(wholeSQL, func(r *engine.Row) error {
 		one.Message, send = ScanMessage(r)
 		scanService(r, &one.Message)
 		return r.Err
 	}, int64(id))
 	if err == nil {
-		err = t.Query(doubtsSQL, func(r *Row) error { one.Doubted = append(one.Doubted, int(r.Int())); return nil }, int64(id))
+		err = t.Query(doubtsSQL, func(r *engine.Row) error { one.Doubted = append(one.Doubted, int(r.Int())); return nil }, int64(id))
 	}
 	if err == nil {
-		err = t.Query(retriedSQL, func(r *Row) error { one.RetriedAs = messaging.MessageID(r.Int()); return nil }, int64(id))
+		err = t.Query(retriedSQL, func(r *engine.Row) error { one.RetriedAs = messaging.MessageID(r.Int()); return nil }, int64(id))
 	}
 	if err == nil {
 		_, one.Blocked, err = t.blocked(one.Message.Phone)
@@ -155,7 +156,7 @@ func (t *Tx) wholeRow(id messaging.MessageID) (one messaging.RunRow, send string
 
 // RetriesOf counts the runs that send a run again.
 func (s *Store) RetriesOf(ctx context.Context, run messaging.RunID) (n int, err error) {
-	err = s.Rows(ctx, retriesOfRun, []any{int64(run)}, func(r *Row) error { n = int(r.Int()); return nil })
+	err = s.Rows(ctx, retriesOfRun, []any{int64(run)}, func(r *engine.Row) error { n = int(r.Int()); return nil })
 	return n, Wrap(err, "retries of run %d", run)
 }
 

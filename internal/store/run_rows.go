@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // RunRows tells what became of each row that a run delivers message by message, by number from
@@ -20,7 +21,7 @@ func (s *Store) RunRows(ctx context.Context, run messaging.RunID, after int64, e
 			one = rowRange{one.first + skip, one.count - skip, one.message + skip}
 		}
 		for err == nil && one.count > 0 {
-			some := rowRange{one.first, min(one.count, perList), one.message}
+			some := rowRange{one.first, min(one.count, engine.PerList), one.message}
 			err = s.rowsOfRange(ctx, run, some, &readBy, &places, each)
 			one = rowRange{one.first + some.count, one.count - some.count, one.message + some.count}
 		}
@@ -34,7 +35,7 @@ func (s *Store) rowsOfRange(ctx context.Context, run messaging.RunID, one rowRan
 	list := make([]messaging.RunRow, one.count)
 	phones := make([]messaging.Phone, 0, one.count)
 	err := s.Rows(ctx, `SELECT `+messageColumns+`, `+serviceColumns+`, replaces, coalesce((SELECT n.id FROM messages n WHERE n.replaces = messages.id AND n.replaces > 0), 0)
-			FROM messages WHERE id >= ?1 AND id < ?2 ORDER BY id`, args, func(r *Row) error {
+			FROM messages WHERE id >= ?1 AND id < ?2 ORDER BY id`, args, func(r *engine.Row) error {
 		d, _ := ScanMessage(r)
 		scanService(r, &d)
 		at := of(int64(d.ID))
@@ -44,7 +45,7 @@ func (s *Store) rowsOfRange(ctx context.Context, run messaging.RunID, one rowRan
 	})
 	if err == nil {
 		err = s.Rows(ctx, `SELECT message, number, state, words, error_class FROM attempts
-			WHERE message >= ?1 AND message < ?2 AND state <> 'accepted' ORDER BY message, number`, args, func(r *Row) error {
+			WHERE message >= ?1 AND message < ?2 AND state <> 'accepted' ORDER BY message, number`, args, func(r *engine.Row) error {
 			one, number, state := &list[of(r.Int())], int(r.Int()), messaging.State(r.Text())
 			if state == messaging.StateInDoubt {
 				one.Doubted = append(one.Doubted, number)
@@ -94,7 +95,7 @@ type rowPlaces struct {
 func (p *rowPlaces) of(ctx context.Context, s *Store, run messaging.RunID, number int64) (messaging.Position, error) {
 	if p.run != run || number < p.first || number >= p.first+PerRows {
 		*p = rowPlaces{run, number, map[int64]messaging.Position{}}
-		err := s.Rows(ctx, `SELECT number, line, file FROM list_rows WHERE run_id = ?1 AND number >= ?2 AND number < ?3`, []any{int64(run), number, number + PerRows}, func(r *Row) error {
+		err := s.Rows(ctx, `SELECT number, line, file FROM list_rows WHERE run_id = ?1 AND number >= ?2 AND number < ?3`, []any{int64(run), number, number + PerRows}, func(r *engine.Row) error {
 			n := r.Int()
 			p.at[n] = messaging.Position{Row: r.Int(), File: r.Text()}
 			return r.Err
@@ -117,7 +118,7 @@ const (
 
 // RowOf finds the row of a run behind a message; ok is false for one that is of no run.
 func (s *Store) RowOf(ctx context.Context, id messaging.MessageID) (run messaging.RunID, number int64, ok bool, err error) {
-	err = s.Rows(ctx, rowOfMessage, []any{int64(id)}, func(r *Row) error {
+	err = s.Rows(ctx, rowOfMessage, []any{int64(id)}, func(r *engine.Row) error {
 		of, one := messaging.RunID(r.Int()), rowRange{r.Int(), r.Int(), r.Int()}
 		if ok = int64(id) < one.message+one.count; ok {
 			run, number = of, one.first+int64(id)-one.message
@@ -149,7 +150,7 @@ func (s *Store) readRow(ctx context.Context, id messaging.MessageID, last *lastR
 		of := last.of
 		if !last.original || int64(id) < of.message || int64(id) >= of.message+of.count {
 			*last = lastRead{}
-			err := s.Rows(ctx, rowOfMessage, []any{int64(id)}, func(r *Row) error {
+			err := s.Rows(ctx, rowOfMessage, []any{int64(id)}, func(r *engine.Row) error {
 				last.run, last.of = messaging.RunID(r.Int()), rowRange{r.Int(), r.Int(), r.Int()}
 				return nil
 			})
@@ -226,7 +227,7 @@ func (s *Store) PhoneRows(ctx context.Context, phone messaging.Phone, limit int)
 
 // againOf tells what took a message's place, and whose place it took.
 func (s *Store) againOf(ctx context.Context, id messaging.MessageID) (as, of messaging.MessageID, err error) {
-	err = s.Rows(ctx, placesOf, []any{int64(id)}, func(r *Row) error {
+	err = s.Rows(ctx, placesOf, []any{int64(id)}, func(r *engine.Row) error {
 		of, as = messaging.MessageID(r.Int()), messaging.MessageID(r.Int())
 		return r.Err
 	})
@@ -235,7 +236,7 @@ func (s *Store) againOf(ctx context.Context, id messaging.MessageID) (as, of mes
 
 // rowsOf lists the newest messages of runs to a phone, ascending.
 func (s *Store) rowsOf(ctx context.Context, phone messaging.Phone, limit int) (ids []messaging.MessageID, err error) {
-	ids, err = List(ctx, s, rowsOfPhone, []any{string(phone), int64(limit)}, Number[messaging.MessageID])
+	ids, err = List(ctx, s, rowsOfPhone, []any{string(phone), int64(limit)}, engine.Number[messaging.MessageID])
 	slices.Reverse(ids)
 	return ids, err
 }
@@ -246,7 +247,7 @@ func (s *Store) MessagesOfPart(ctx context.Context, run messaging.RunID, part in
 	var out map[messaging.Phone]messaging.Message
 	err := s.Rows(ctx, `SELECT `+columnsOf("m", followedColumns)+` FROM run_messages r
 		JOIN messages m ON m.id >= r.message AND m.id < r.message + r.id_count
-		WHERE r.run_id = ?1 AND r.part = ?2 AND m.phone <> ''`, []any{int64(run), int64(part)}, func(r *Row) error {
+		WHERE r.run_id = ?1 AND r.part = ?2 AND m.phone <> ''`, []any{int64(run), int64(part)}, func(r *engine.Row) error {
 		m, err := scanFollowed(r)
 		if out == nil {
 			out = map[messaging.Phone]messaging.Message{}

@@ -1,4 +1,4 @@
--- The tables of nudgewire, on both engines. Marks in double braces are what differs: see sqlite_dialect.go and postgres_dialect.go.
+-- The tables of nudgewire, on both engines. Marks in double braces are what differs: see engine/dialect.go and engine/postgres_dialect.go.
 --
 -- Times are microseconds since 1970 UTC; 0 is "never" or "not told". Numbers of rows are given out in Go.
 --

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A node of the version before reads and writes by the names of columns, so new tables, columns with a default, indexes and settings of storage
@@ -57,8 +59,8 @@ func besideFaults(text string) (faults []string) {
 
 func TestNodesOfTheVersionBeforeBearEachStep(t *testing.T) {
 	for _, one := range steps[1:] { // they run while a node of the next version changes the tables (docs/cluster.md)
-		for _, fault := range besideFaults(postgresDialect.schema(one.sql)) {
-			t.Errorf("version %d: %s", one.version, fault)
+		for _, fault := range besideFaults(engine.PostgresDialect.Schema(one.SQL)) {
+			t.Errorf("version %d: %s", one.Version, fault)
 		}
 	}
 	for text, faults := range map[string]int{

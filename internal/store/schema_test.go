@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/pressly/goose/v3"
 )
 
@@ -25,7 +26,7 @@ func TestASchemaGoesFromVersionToVersion(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	second := append(slices.Clone(steps), step{schemaVersion(steps) + 1, `
+	second := append(slices.Clone(steps), engine.Step{Version: Schema() + 1, SQL: `
 		{{sqlite only}}ALTER TABLE configs ADD COLUMN note TEXT NOT NULL DEFAULT 'of before';{{end}}
 		{{postgres only}}nothing of this is for SQLite{{end}}`})
 	db, err := sql.Open("sqlite3", path)
@@ -34,7 +35,7 @@ func TestASchemaGoesFromVersionToVersion(t *testing.T) {
 	}
 	defer func() { _ = db.Close() }()
 	for range 2 { // once more changes nothing
-		if err := migrate(t.Context(), db, sqliteDialect, second); err != nil {
+		if err := engine.Migrate(t.Context(), db, engine.SQLiteDialect, second); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -42,15 +43,15 @@ func TestASchemaGoesFromVersionToVersion(t *testing.T) {
 	if err := db.QueryRowContext(t.Context(), "SELECT text, note FROM configs").Scan(&text, &note); err != nil || text != "a: b" || note != "of before" {
 		t.Errorf("%q %q, %v", text, note, err)
 	}
-	newer, ok := errors.AsType[*NewerSchemaError](migrate(t.Context(), db, sqliteDialect, steps))
-	if !ok || newer.Found != schemaVersion(second) || newer.Known != schemaVersion(steps) {
+	newer, ok := errors.AsType[*engine.NewerSchemaError](engine.Migrate(t.Context(), db, engine.SQLiteDialect, steps))
+	if !ok || newer.Found != Schema()+1 || newer.Known != Schema() {
 		t.Errorf("version 1 says %v", newer)
 	}
 	if _, err := Open(t.Context(), Options{DSN: "sqlite:" + path}); !errors.As(err, &newer) {
 		t.Errorf("it opens: %v", err)
 	}
-	failing := append(slices.Clone(second), step{schemaVersion(second) + 1, "CREATE TABLE half (a BIGINT); CREATE TABLE half (a BIGINT);"})
-	if err := migrate(t.Context(), db, sqliteDialect, failing); err == nil {
+	failing := append(slices.Clone(second), engine.Step{Version: Schema() + 2, SQL: "CREATE TABLE half (a BIGINT); CREATE TABLE half (a BIGINT);"})
+	if err := engine.Migrate(t.Context(), db, engine.SQLiteDialect, failing); err == nil {
 		t.Error("a step that fails is no error")
 	}
 	var left int
@@ -63,7 +64,7 @@ func TestASchemaGoesFromVersionToVersion(t *testing.T) {
 func TestThePageOfTablesKnowsEveryTable(t *testing.T) {
 	tables := map[string]bool{goose.DefaultTablename: true}
 	for _, one := range steps {
-		for _, m := range regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`).FindAllStringSubmatch(postgresDialect.schema(one.sql), -1) {
+		for _, m := range regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`).FindAllStringSubmatch(engine.PostgresDialect.Schema(one.SQL), -1) {
 			tables[m[1]] = true
 		}
 	}

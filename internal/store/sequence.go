@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A trigger with steps stores a message for each of them when its event comes, and beside it what is
@@ -36,7 +37,7 @@ func (r *readyProposal) prepareSteps(steps []messaging.PlannedStep) error {
 	return nil
 }
 
-var insertStepSQL = SQL(`INSERT INTO steps (message, sequence, steps, conditions, wait, passed) VALUES (?1, ?2, ?3, ?4, ?5, 0)
+var insertStepSQL = engine.SQL(`INSERT INTO steps (message, sequence, steps, conditions, wait, passed) VALUES (?1, ?2, ?3, ?4, ?5, 0)
 		ON CONFLICT (message) DO UPDATE SET steps = excluded.steps, conditions = excluded.conditions, wait = excluded.wait`)
 
 // carrySteps stores all steps of a proposal, or renews what waits of its sequence. It returns the
@@ -76,17 +77,17 @@ func (t *Tx) carrySteps(w *messaging.Proposal, ready *readyProposal, event messa
 	return first, later, nil
 }
 
-var sequenceSQL = SQL(`SELECT s.sequence, s.message, d.step FROM steps s JOIN messages d ON d.id = s.message
+var sequenceSQL = engine.SQL(`SELECT s.sequence, s.message, d.step FROM steps s JOIN messages d ON d.id = s.message
 		WHERE s.sequence = (SELECT sequence FROM steps WHERE message = ?1) ORDER BY s.message`)
 
 // sequenceOf is the sequence of a message; nil where it is no step.
 func (t *Tx) sequenceOf(id messaging.MessageID) (found *messaging.Sequence, err error) {
-	err = t.Query(sequenceSQL, func(r *Row) (err error) { found, err = scanSequence(found, r); return err }, int64(id))
+	err = t.Query(sequenceSQL, func(r *engine.Row) (err error) { found, err = scanSequence(found, r); return err }, int64(id))
 	return found, Wrap(err, "sequence of message %d", id)
 }
 
 // scanSequence takes in a step.
-func scanSequence(found *messaging.Sequence, r *Row) (*messaging.Sequence, error) {
+func scanSequence(found *messaging.Sequence, r *engine.Row) (*messaging.Sequence, error) {
 	if found == nil {
 		found = &messaging.Sequence{}
 	}
@@ -116,7 +117,7 @@ func (t *Tx) withoutSequence(d *messaging.Message, f *messaging.Facts) error {
 	return nil
 }
 
-var passStepSQL = SQL(`UPDATE steps SET passed = 1 WHERE message = ?1`)
+var passStepSQL = engine.SQL(`UPDATE steps SET passed = 1 WHERE message = ?1`)
 
 // addStepDecision adds what was decided of a step at its due moment to what is said about its event.
 func (t *Tx) addStepDecision(d *messaging.Decision) error {
@@ -135,7 +136,7 @@ func (t *Tx) addStepDecision(d *messaging.Decision) error {
 // it is sent. ErrNotFound when it is none.
 func (s *Store) StepFacts(ctx context.Context, d *messaging.Message) (f messaging.StepFacts, err error) {
 	sequence := int64(0)
-	err = s.Rows(ctx, `SELECT sequence, steps, conditions, wait FROM steps WHERE message = ?1`, []any{int64(d.ID)}, func(r *Row) error {
+	err = s.Rows(ctx, `SELECT sequence, steps, conditions, wait FROM steps WHERE message = ?1`, []any{int64(d.ID)}, func(r *engine.Row) error {
 		sequence, f.Rule.Of = r.Int(), int(r.Int())
 		conditions := r.Text()
 		f.Rule.Wait = r.Text()
@@ -161,7 +162,7 @@ func (s *Store) stepsBefore(ctx context.Context, sequence int64, step int, f *me
 	return s.Rows(ctx, `SELECT d.step, d.state, d.due_at, d.updated_at, d.claimed_at, s.passed, d.status, d.accepted_at,
 			CASE WHEN d.status = '' THEN coalesce((SELECT a.error_class FROM attempts a WHERE a.message = d.id ORDER BY a.number DESC LIMIT 1), '') ELSE d.error_class END
 		FROM steps s JOIN messages d ON d.id = s.message
-		WHERE s.sequence = ?1 AND d.step < ?2 ORDER BY d.step DESC, d.id DESC`, []any{sequence, int64(step)}, func(r *Row) error {
+		WHERE s.sequence = ?1 AND d.step < ?2 ORDER BY d.step DESC, d.id DESC`, []any{sequence, int64(step)}, func(r *engine.Row) error {
 		b := messaging.StepBefore{Step: int(r.Int()), State: messaging.State(r.Text()), DueAt: r.Time()}
 		updated, claimed, passed := r.Time(), r.Time(), r.Int() == 1
 		p := messaging.Previous{Status: string(b.State)}
@@ -189,7 +190,7 @@ func (s *Store) stepsBefore(ctx context.Context, sequence int64, step int, f *me
 
 // addSteps fills in of how many steps each message is one, and what is asked of it.
 func (s *Store) addSteps(ctx context.Context, ids []messaging.MessageID, at map[messaging.MessageID]*MessageStory) error {
-	err := s.Rows(ctx, `SELECT message, steps, conditions, wait FROM steps WHERE message IN `+In(ids), nil, func(r *Row) error {
+	err := s.Rows(ctx, `SELECT message, steps, conditions, wait FROM steps WHERE message IN `+engine.In(ids), nil, func(r *engine.Row) error {
 		d := at[messaging.MessageID(r.Int())]
 		rule := &messaging.StepRule{Of: int(r.Int())}
 		conditions := r.Text()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // How many different contacts an account reached in a window is asked at each claim while its limit is
@@ -109,8 +110,8 @@ func (w *singleWriter) filesCount(yes bool) {
 const longestWait = 8 * 24 * int64(time.Hour/time.Microsecond)
 
 var (
-	accountMessagesSQL       = SQL(`SELECT phone, accepted_at FROM messages WHERE id >= ?3 AND account = ?1 AND accepted_at >= ?2 AND phone <> ''`)
-	accountDroppedInDoubtSQL = SQL(droppedInDoubt("d.phone, d.claimed_at", "d.id >= ?3 AND d.account = ?1 AND d.claimed_at >= ?2"))
+	accountMessagesSQL       = engine.SQL(`SELECT phone, accepted_at FROM messages WHERE id >= ?3 AND account = ?1 AND accepted_at >= ?2 AND phone <> ''`)
+	accountDroppedInDoubtSQL = engine.SQL(droppedInDoubt("d.phone, d.claimed_at", "d.id >= ?3 AND d.account = ?1 AND d.claimed_at >= ?2"))
 )
 
 // readMessages reads the whole window.
@@ -119,11 +120,11 @@ func (t *Tx) readMessages(c *contactSet, account string) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range [...]*Statement{accountMessagesSQL, accountDroppedInDoubtSQL} {
+	for _, s := range [...]*engine.Statement{accountMessagesSQL, accountDroppedInDoubtSQL} {
 		if err != nil {
 			return err
 		}
-		err = t.Query(s, func(r *Row) error {
+		err = t.Query(s, func(r *engine.Row) error {
 			phone := r.Phone()
 			c.add(contactHash(phone, c.hash), r.Int())
 			return r.Err
@@ -133,7 +134,7 @@ func (t *Tx) readMessages(c *contactSet, account string) error {
 	return err
 }
 
-var createdAfterSQL = SQL(`SELECT created_at FROM messages WHERE id >= ?1 ORDER BY id LIMIT 1`)
+var createdAfterSQL = engine.SQL(`SELECT created_at FROM messages WHERE id >= ?1 ORDER BY id LIMIT 1`)
 
 // firstCreated is a number that no message is below which was stored at that time or later.
 func (t *Tx) firstCreated(at int64) (int64, error) {
@@ -141,7 +142,7 @@ func (t *Tx) firstCreated(at int64) (int64, error) {
 	id := sort.Search(1<<40, func(id int) bool {
 		created := at // beyond the newest
 		if err == nil {
-			err = t.Query(createdAfterSQL, func(r *Row) error { created = r.Int(); return r.Err }, int64(id))
+			err = t.Query(createdAfterSQL, func(r *engine.Row) error { created = r.Int(); return r.Err }, int64(id))
 		}
 		return created >= at
 	})
@@ -149,9 +150,9 @@ func (t *Tx) firstCreated(at int64) (int64, error) {
 }
 
 var (
-	accountPartsSQL = SQL(`SELECT p.run_id, p.number, p.list_id, p.claimed_at FROM parts p
+	accountPartsSQL = engine.SQL(`SELECT p.run_id, p.number, p.list_id, p.claimed_at FROM parts p
 		WHERE p.claimed_at >= ?1 AND p.claimed_at > 0 AND (SELECT r.account FROM runs r WHERE r.id = p.run_id) = ?2 AND ` + mayHaveArrived)
-	phonesOfPartSQL = SQL(`SELECT l.number, l.phone FROM part_rows x JOIN list_rows l ON l.run_id = ?3 AND l.number >= x.first_row AND l.number <= x.last_row
+	phonesOfPartSQL = engine.SQL(`SELECT l.number, l.phone FROM part_rows x JOIN list_rows l ON l.run_id = ?3 AND l.number >= x.first_row AND l.number <= x.last_row
 		WHERE x.run_id = ?1 AND x.part = ?2`)
 )
 
@@ -159,7 +160,7 @@ var (
 func (t *Tx) readFiles(c *contactSet, account string) error {
 	type file struct{ run, Number, List, at int64 }
 	var files []file
-	err := t.Query(accountPartsSQL, func(r *Row) error {
+	err := t.Query(accountPartsSQL, func(r *engine.Row) error {
 		files = append(files, file{r.Int(), r.Int(), r.Int(), r.Int()})
 		return r.Err
 	}, c.from, account)
@@ -167,7 +168,7 @@ func (t *Tx) readFiles(c *contactSet, account string) error {
 		if err != nil {
 			return err
 		}
-		err = t.Query(phonesOfPartSQL, func(r *Row) error {
+		err = t.Query(phonesOfPartSQL, func(r *engine.Row) error {
 			number, phone := r.Int(), r.Phone()
 			if phone == "" {
 				c.add(c.hash("nobody", strconv.FormatInt(f.List, 10), strconv.FormatInt(number, 10)), f.at)
@@ -183,14 +184,14 @@ func (t *Tx) readFiles(c *contactSet, account string) error {
 }
 
 var (
-	accountSendingSQL = SQL(`SELECT phone FROM messages WHERE state = 'sending' AND account = ?1 AND claimed_at >= ?2`)
-	accountDoubtSQL   = SQL(`SELECT phone FROM messages WHERE state = 'in_doubt' AND account = ?1 AND claimed_at >= ?2`)
+	accountSendingSQL = engine.SQL(`SELECT phone FROM messages WHERE state = 'sending' AND account = ?1 AND claimed_at >= ?2`)
+	accountDoubtSQL   = engine.SQL(`SELECT phone FROM messages WHERE state = 'in_doubt' AND account = ?1 AND claimed_at >= ?2`)
 )
 
 // flying calls each for the contacts that messages of an account are on their way to, or may have reached since then.
 func (t *Tx) flying(account string, since int64, hash func(...string) int64, each func(int64)) error {
-	for _, s := range [...]*Statement{accountSendingSQL, accountDoubtSQL} {
-		err := t.Query(s, func(r *Row) error {
+	for _, s := range [...]*engine.Statement{accountSendingSQL, accountDoubtSQL} {
+		err := t.Query(s, func(r *engine.Row) error {
 			each(contactHash(r.Phone(), hash))
 			return r.Err
 		}, account, since)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 )
 
@@ -17,10 +18,10 @@ const (
 
 var (
 	// A key that was flushed once already may be flushed again after a crash.
-	insertKeySQL  = SQL(insertKeys(1))
-	insertKeysSQL = SQL(insertKeys(keysAtOnce))
-	findKeySQL    = SQL(`SELECT id FROM keys WHERE part = ?1 AND hash = ?2`)
-	findKeysSQL   = SQL(`SELECT id FROM keys WHERE part IN (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) AND hash = ?10`)
+	insertKeySQL  = engine.SQL(insertKeys(1))
+	insertKeysSQL = engine.SQL(insertKeys(keysAtOnce))
+	findKeySQL    = engine.SQL(`SELECT id FROM keys WHERE part = ?1 AND hash = ?2`)
+	findKeysSQL   = engine.SQL(`SELECT id FROM keys WHERE part IN (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) AND hash = ?10`)
 )
 
 func insertKeys(n int) string {
@@ -56,7 +57,7 @@ func (t keyTable) Insert(keys []key) error {
 
 // Find implements keyindex.Table.
 func (t keyTable) Find(first, last, hash int64, each func(int64)) (err error) {
-	found := func(r *Row) error { each(r.Int()); return r.Err }
+	found := func(r *engine.Row) error { each(r.Int()); return r.Err }
 	for ; first < last && err == nil; first += partsAtOnce {
 		args := make([]any, partsAtOnce, partsAtOnce+1)
 		for i := range args {
@@ -127,13 +128,13 @@ func (t *Tx) markFlushed(upTo *[sequenceCount]int64) error {
 // keyindex.DefaultLimit after a crash, all of them where the table is new.
 func (w *singleWriter) loadKeys(ctx context.Context, s *Store) error {
 	marks := map[string]int64{}
-	err := s.Rows(ctx, `SELECT name, value FROM counters WHERE name = ?1 OR name = ?2`, []any{eventsKeyed, messagesKeyed}, func(r *Row) error {
+	err := s.Rows(ctx, `SELECT name, value FROM counters WHERE name = ?1 OR name = ?2`, []any{eventsKeyed, messagesKeyed}, func(r *engine.Row) error {
 		name := r.Text()
 		marks[name] = r.Int()
 		return nil
 	})
 	if err == nil {
-		err = w.loadPages(ctx, s, marks[eventsKeyed], w.ids[eventIDs], `SELECT received_at, hash, id, connector, content_key, phone FROM events WHERE id > ?1 AND id <= ?2`, func(r *Row) error {
+		err = w.loadPages(ctx, s, marks[eventsKeyed], w.ids[eventIDs], `SELECT received_at, hash, id, connector, content_key, phone FROM events WHERE id > ?1 AND id <= ?2`, func(r *engine.Row) error {
 			day, hash, id := r.Int()/dayMicros, r.Int(), r.Int()
 			w.keys.Remember(key{Part: day, Hash: hash, ID: id})
 			if connector, content := r.Text(), r.Text(); content != "" {
@@ -147,7 +148,7 @@ func (w *singleWriter) loadKeys(ctx context.Context, s *Store) error {
 	}
 	if err == nil {
 		err = w.loadPages(ctx, s, marks[messagesKeyed], w.ids[messageIDs], `SELECT id, correlation, trigger_name, correlation_key, phone, other_keys FROM messages
-			WHERE id > ?1 AND id <= ?2 AND event_id <> 0`, func(r *Row) error {
+			WHERE id > ?1 AND id <= ?2 AND event_id <> 0`, func(r *engine.Row) error {
 			id, correlation, trigger, text, phone := r.Int(), r.Int(), r.Text(), r.Text(), r.Text()
 			w.keys.Remember(key{Part: correlations, Hash: correlation, ID: id})
 			if text != "" {
@@ -167,7 +168,7 @@ func (w *singleWriter) loadKeys(ctx context.Context, s *Store) error {
 }
 
 // loadPages reads the rows from one number to another, and makes room in memory when they are too many.
-func (w *singleWriter) loadPages(ctx context.Context, s *Store, from, to int64, query string, each func(*Row) error) error {
+func (w *singleWriter) loadPages(ctx context.Context, s *Store, from, to int64, query string, each func(*engine.Row) error) error {
 	for ; from < to; from += keyindex.PageSize {
 		w.keys.Begin()
 		if err := s.Rows(ctx, query, []any{from, min(from+keyindex.PageSize, to)}, each); err != nil {
@@ -195,7 +196,7 @@ func (w *singleWriter) startFilling(ctx context.Context, s *Store) {
 		defer close(w.filling.done)
 		w.keys.Fill(ctx, func(ctx context.Context, after key) ([]key, error) {
 			return List(ctx, s, `SELECT part, hash, id FROM keys WHERE (part, hash, id) > (?1, ?2, ?3) ORDER BY part, hash, id LIMIT ?4`,
-				[]any{after.Part, after.Hash, after.ID, keyindex.PageSize}, func(r *Row) (key, error) { return key{Part: r.Int(), Hash: r.Int(), ID: r.Int()}, r.Err })
+				[]any{after.Part, after.Hash, after.ID, keyindex.PageSize}, func(r *engine.Row) (key, error) { return key{Part: r.Int(), Hash: r.Int(), ID: r.Int()}, r.Err })
 		})
 	}()
 }

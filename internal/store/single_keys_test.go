@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 )
 
@@ -299,8 +300,8 @@ func TestAStoreMayCloseWhileItsBloomFilterIsFilled(t *testing.T) {
 }
 
 var (
-	dropEventsTestSQL   = SQL(`DELETE FROM events WHERE id < ?1`)
-	dropMessagesTestSQL = SQL(`DELETE FROM messages WHERE id < ?1`)
+	dropEventsTestSQL   = engine.SQL(`DELETE FROM events WHERE id < ?1`)
+	dropMessagesTestSQL = engine.SQL(`DELETE FROM messages WHERE id < ?1`)
 )
 
 // A sweep removes the keys that lead nowhere, those that come meanwhile are known after it, and so is every other.
@@ -326,7 +327,7 @@ func TestASweepOfTheKeysForgetsNothing(t *testing.T) {
 	}))
 	kept := func() int64 {
 		t.Helper()
-		n, err := List(t.Context(), s, `SELECT count(*) FROM keys`, nil, Number[int64])
+		n, err := List(t.Context(), s, `SELECT count(*) FROM keys`, nil, engine.Number[int64])
 		failIf(t, err)
 		return n[0]
 	}
@@ -360,7 +361,7 @@ func TestASweepOfTheKeysForgetsNothing(t *testing.T) {
 	}
 }
 
-var sentOnceTestSQL = SQL(`INSERT INTO sent_once (correlation, message, state, at) VALUES (?1, ?2, 'accepted', ?3)`)
+var sentOnceTestSQL = engine.SQL(`INSERT INTO sent_once (correlation, message, state, at) VALUES (?1, ?2, 'accepted', ?3)`)
 
 // That a key was sent to once is known when the message is gone, also once the filter holds all keys.
 func TestAFullFilterKnowsWhatWasSentOnce(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // lowWaterFor is how long a claim trusts what earlier ones left behind. It bounds how late an
@@ -72,7 +73,7 @@ func (w *lowWater) raise(account string, lane int, now int64, found []claimed) {
 		m.since[lane].Store(now)
 	}
 	if len(found) > 0 {
-		now = Micro(found[0].DueAt)
+		now = engine.Micro(found[0].DueAt)
 	}
 	m.at[lane].Store(now)
 }

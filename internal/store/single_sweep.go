@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 )
 
@@ -35,7 +36,7 @@ const sweptAtOnce = 200
 func (s *Store) SweepKeys(ctx context.Context, commit func(context.Context, func(*Tx) error) error) error {
 	dead, kept := int64(0), int64(0)
 	err := s.Rows(ctx, `SELECT name, value FROM counters WHERE name IN (?1, ?2, ?3, ?4, ?5)`,
-		[]any{DeadKeys, counterNames[countEvents], counterNames[countMessages], RemovedByAge + "events", RemovedByAge + "messages"}, func(r *Row) error {
+		[]any{DeadKeys, counterNames[countEvents], counterNames[countMessages], RemovedByAge + "events", RemovedByAge + "messages"}, func(r *engine.Row) error {
 			switch name, n := r.Text(), r.Int(); name {
 			case DeadKeys:
 				dead = n
@@ -56,7 +57,7 @@ func (s *Store) SweepKeys(ctx context.Context, commit func(context.Context, func
 	return Wrap(s.sweep(ctx, dead, commit), "keys")
 }
 
-var dropKeySQL = SQL(`DELETE FROM keys WHERE part = ?1 AND hash = ?2 AND id = ?3 AND NOT (` + keyLeads + `)`)
+var dropKeySQL = engine.SQL(`DELETE FROM keys WHERE part = ?1 AND hash = ?2 AND id = ?3 AND NOT (` + keyLeads + `)`)
 
 // sweep walks through all keys in the order of the table, so that what goes lies side by side. What stays makes the
 // knowledge of what is surely new afresh, which can only learn.
@@ -70,7 +71,7 @@ func (s *Store) sweep(ctx context.Context, dead int64, commit func(context.Conte
 		n = 0
 		var due []key
 		err := s.Rows(ctx, `SELECT part, hash, id, CASE WHEN `+keyLeads+` THEN 1 ELSE 0 END FROM keys
-			WHERE (part, hash, id) > (?1, ?2, ?3) ORDER BY part, hash, id LIMIT ?4`, []any{last.Part, last.Hash, last.ID, int64(keyindex.PageSize)}, func(r *Row) error {
+			WHERE (part, hash, id) > (?1, ?2, ?3) ORDER BY part, hash, id LIMIT ?4`, []any{last.Part, last.Hash, last.ID, int64(keyindex.PageSize)}, func(r *engine.Row) error {
 			n++
 			if last = (key{Part: r.Int(), Hash: r.Int(), ID: r.Int()}); r.Int() == 1 {
 				kept(last.Hash)

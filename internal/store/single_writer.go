@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 )
 
@@ -41,7 +42,7 @@ func openSingleWriter(ctx context.Context, s *Store) error {
 func (w *singleWriter) begin(t *Tx) error {
 	w.before.ids, w.before.begun = w.ids, w.begun
 	w.keys.Begin()
-	return t.engine.begin()
+	return t.engine.Begin()
 }
 
 func (w *singleWriter) settle(t *Tx, err error) error {
@@ -49,7 +50,7 @@ func (w *singleWriter) settle(t *Tx, err error) error {
 		err = w.flushKeys(t)
 	}
 	if err == nil {
-		err = t.engine.commit()
+		err = t.engine.Commit()
 	}
 	if err == nil {
 		w.keys.Commit()
@@ -60,7 +61,7 @@ func (w *singleWriter) settle(t *Tx, err error) error {
 	w.keys.Rollback()
 	w.reach = nil
 	w.claims.lower(EveryAccount, 0) // what a claim took, and passed, waits again
-	t.engine.rollback()
+	t.engine.Rollback()
 	return err
 }
 
@@ -73,7 +74,7 @@ func (w *singleWriter) lockNotes(*Tx, bool) error { return nil }
 
 func (w *singleWriter) lowWater() *lowWater { return &w.claims }
 
-func (w *singleWriter) sending(t *Tx, own string, now int64, each func(*Row) error) error {
+func (w *singleWriter) sending(t *Tx, own string, now int64, each func(*engine.Row) error) error {
 	return t.Query(sendingSQL, each, own, now)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -19,7 +20,7 @@ const NewestKnown = `SELECT coalesce(max(at), 0) FROM (
 // holdAfter is what holds everything after commits were lost.
 func (s *Store) holdAfter(ctx context.Context, f *sqlite.Fault, found time.Time) (messaging.Hold, error) {
 	var newest time.Time
-	err := s.Rows(ctx, NewestKnown, nil, func(r *Row) error { newest = r.Time(); return nil })
+	err := s.Rows(ctx, NewestKnown, nil, func(r *engine.Row) error { newest = r.Time(); return nil })
 	if err != nil {
 		return messaging.Hold{}, fmt.Errorf("what the data still knows: %w", err)
 	}

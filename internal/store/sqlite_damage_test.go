@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -22,7 +23,7 @@ func crashed(t *testing.T, commits int) (path string) {
 	from := filepath.Join(t.TempDir(), "nudgewire.db")
 	s := openAt(t, from)
 	// Nothing is moved into the database: the log holds everything.
-	s.writer.engine.(*sqliteEngine).checkpoints.rest.Store(false)
+	s.writer.engine.(*engine.SQLite).KeepLog()
 	for i := range commits {
 		p := testPlan(fmt.Sprint(i))
 		p.Event.ReceivedAt = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(i) * time.Second)

@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // BoundPages plays a full disk by a bound on the database's pages.
 func BoundPages(t *testing.T, s *Store, pages int64) {
 	t.Helper()
-	if err := execOn(s.writer.engine.(*sqliteEngine).conn, fmt.Sprint("PRAGMA max_page_count = ", pages)); err != nil {
+	if err := s.writer.engine.(*engine.SQLite).Run(fmt.Sprint("PRAGMA max_page_count = ", pages)); err != nil {
 		t.Fatal(err)
 	}
 }

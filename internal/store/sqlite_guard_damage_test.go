@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -59,7 +60,7 @@ func TestNothingIsTakenFromDamagedData(t *testing.T) {
 						}
 					}
 					if moved {
-						besides(t, path, checkpointNow)
+						besides(t, path, passive)
 						if err := s.Present(); err != nil {
 							t.Fatal(err)
 						}
@@ -107,7 +108,7 @@ func mustBeClosed(t *testing.T, s *Store, path string) {
 func TestALogThatWasCutOffBetweenTwoLooksIsSeen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "nudgewire.db")
 	s := openAt(t, path)
-	e := s.writer.engine.(*sqliteEngine)
+	e := s.writer.engine.(*engine.SQLite)
 	for i := range 20 {
 		if _, err := s.Accept(t.Context(), []messaging.Plan{testPlan(fmt.Sprint(i))}); err != nil {
 			t.Fatal(err)
@@ -116,7 +117,7 @@ func TestALogThatWasCutOffBetweenTwoLooksIsSeen(t *testing.T) {
 	if err := os.Truncate(path+"-wal", 100*frameSize); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(execOn(e.conn, "BEGIN IMMEDIATE"), execOn(e.conn, "UPDATE counts SET value = value + 1"), execOn(e.conn, "COMMIT")); err != nil {
+	if err := errors.Join(e.Run("BEGIN IMMEDIATE"), e.Run("UPDATE counts SET value = value + 1"), e.Run("COMMIT")); err != nil {
 		t.Fatal(err)
 	}
 	mustBeClosed(t, s, path+"-wal")
@@ -126,7 +127,7 @@ func TestALogThatWasCutOffBetweenTwoLooksIsSeen(t *testing.T) {
 func TestWhatSQLiteCallsMalformedClosesTheDoor(t *testing.T) {
 	for name, meet := range map[string]func(s *Store) error{
 		"a reader's query": func(s *Store) error {
-			return s.Rows(t.Context(), `SELECT id FROM events`, nil, func(*Row) error { return nil })
+			return s.Rows(t.Context(), `SELECT id FROM events`, nil, func(*engine.Row) error { return nil })
 		},
 		"a reader's row": func(s *Store) error { _, err := s.Counts(t.Context()); return err },
 		"the writer": func(s *Store) error {
@@ -164,7 +165,7 @@ func TestOtherProgramsBesideTheDaemonDoNoHarm(t *testing.T) {
 		}
 	}
 	const count = "SELECT count(*) FROM events"
-	for _, statements := range [][]string{{count}, {checkpointNow}, {"PRAGMA wal_checkpoint(RESTART)"}, {"PRAGMA wal_checkpoint(TRUNCATE)"}, {"PRAGMA busy_timeout = 60000", "VACUUM"}} {
+	for _, statements := range [][]string{{count}, {passive}, {"PRAGMA wal_checkpoint(RESTART)"}, {"PRAGMA wal_checkpoint(TRUNCATE)"}, {"PRAGMA busy_timeout = 60000", "VACUUM"}} {
 		goesOn("a start")
 		besides(t, path, statements...)
 		goesOn(statements[len(statements)-1])
@@ -200,7 +201,7 @@ func TestNoOrderOfCommitsAndCheckpointsIsDamage(t *testing.T) {
 			return err
 		}},
 		{"a commit beside", exec("UPDATE counts SET value = value + 1")},
-		{"a checkpoint", exec(checkpointNow)},
+		{"a checkpoint", exec(passive)},
 		{"the log is emptied", exec("PRAGMA wal_checkpoint(TRUNCATE)")},
 		{"a look", s.Present},
 	}
@@ -248,7 +249,7 @@ func TestAsAnotherProgram(t *testing.T) {
 	if i+1 >= len(os.Args) {
 		return
 	}
-	db, err := OpenFile(os.Args[i+1])
+	db, err := engine.OpenFile(os.Args[i+1])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,3 +295,6 @@ func TestAFileThatWasEmptiedIsNotBegunAnew(t *testing.T) {
 		})
 	}
 }
+
+// passive moves what the log holds into the database, as far as that waits for nobody.
+const passive = "PRAGMA wal_checkpoint(PASSIVE)"

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -78,7 +79,7 @@ func TestPingFailsOnADiskThatTakesNothing(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
 	set := func(on string) {
 		t.Helper()
-		if err := execOn(s.writer.engine.(*sqliteEngine).conn, "PRAGMA query_only = "+on); err != nil {
+		if err := s.writer.engine.(*engine.SQLite).Run("PRAGMA query_only = " + on); err != nil {
 			t.Fatal(err)
 		}
 	}

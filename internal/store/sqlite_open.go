@@ -2,67 +2,37 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
-	"github.com/nudgewire/nudgewire/internal/pgaddress"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
-
-// Path is the file that dsn names, or, of a database on a server, what the names begin with of what a process notes for itself.
-func Path(dsn string) string {
-	if OnServer(dsn) {
-		_, local, _ := strings.Cut(dsn, "#")
-		return filepath.Join(local, "nudgewire")
-	}
-	path, err := FilePath(dsn)
-	if err != nil {
-		return dsn
-	}
-	return path
-}
-
-// Name is what the data behind dsn is called for people, without secrets: the path of a file, or server:port/database.
-func Name(dsn string) string {
-	if !OnServer(dsn) {
-		return Path(dsn)
-	}
-	address, _, _ := strings.Cut(dsn, "#")
-	cfg, err := pgaddress.Parse(address)
-	if err != nil {
-		return "a PostgreSQL database"
-	}
-	return "postgres://" + whereIs(cfg)
-}
 
 // A sqliteFile is what a store has of the file that its data is.
 type sqliteFile struct {
 	path  string
 	lock  *sqlite.Lock
 	guard *sqlite.Guard
-	fault *sqlite.Fault // that the daemon will find at its next start; nil when this is the daemon
-	more  connector     // opens one more connection, for what cannot be done on those that are open
+	fault *sqlite.Fault    // that the daemon will find at its next start; nil when this is the daemon
+	more  engine.Connector // opens one more connection, for what cannot be done on those that are open
 }
 
 // openFile opens the data of a file.
 func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
-	path, err := FilePath(o.DSN)
+	path, err := engine.FilePath(o.DSN)
 	if err != nil {
 		return err
 	}
 	defer func() { err = Wrap(err, "%s", path) }()
 	s.marks.data, s.calls.path = path, path+".calls"
-	drv, err := sqliteDriver()
+	c, err := engine.NewConnector(path)
 	if err != nil {
 		return err
 	}
-	f := &sqliteFile{path: path, more: connector{driver: drv, uri: sqliteURI(path)}}
+	f := &sqliteFile{path: path, more: *c}
 	s.file = f
 	if err := cutOff(path); err != nil {
 		return err
@@ -79,7 +49,7 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 	if o.ReadOnly {
 		return s.readFile(ctx, f)
 	}
-	if err := createFile(path); err != nil {
+	if err := engine.CreateFile(path); err != nil {
 		return err
 	}
 	if f.lock, err = sqlite.TakeLock(path + ".lock"); err != nil {
@@ -89,16 +59,16 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := f.more.prepare(ctx, path); err != nil {
+	if err := f.more.Prepare(ctx, path, steps); err != nil {
 		return err
 	}
 	if err := rewriteIfDue(ctx, f.more); err != nil {
 		return err
 	}
 	if o.Scratch {
-		f.more.setup = append(slices.Clone(f.more.setup), "PRAGMA synchronous = OFF")
+		f.more = f.more.Unforced()
 	}
-	e, err := openSQLiteEngine(&f.more)
+	e, err := engine.OpenSQLite(&f.more)
 	if err != nil {
 		return err
 	}
@@ -106,11 +76,10 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 	if f.guard, err = sqlite.NewGuard(path); err != nil {
 		return err
 	}
-	e.guard, e.unguarded = f.guard, o.Scratch
-	if e.checkpoints, err = newCheckpointer(f.more); err != nil {
+	if err := e.Watch(f.more, f.guard, o.Scratch); err != nil {
 		return err
 	}
-	s.openReads(f.more)
+	s.reads = f.more.ReadPool(f.guard)
 	if err := s.resumeFile(ctx); err != nil {
 		return err
 	}
@@ -139,8 +108,8 @@ func (s *Store) readFile(ctx context.Context, f *sqliteFile) (err error) {
 	if f.fault, err = sqlite.FaultBeside(f.path); err != nil {
 		return err
 	}
-	s.openReads(f.more)
-	if err := checkSchema(ctx, s.reads); err != nil {
+	s.reads = f.more.ReadPool(f.guard)
+	if err := engine.CheckSchema(ctx, s.reads, steps); err != nil {
 		return err
 	}
 	if err := s.copyBeside(ctx, f.path); err != nil {
@@ -149,26 +118,8 @@ func (s *Store) readFile(ctx context.Context, f *sqliteFile) (err error) {
 	return s.marks.load(ctx, s)
 }
 
-func (s *Store) openReads(c connector) {
-	c.setup = readerSetup
-	s.reads = pool{sql.OpenDB(&c), sqliteDialect, s.file.guard}
-	s.reads.SetMaxOpenConns(mostReaders)
-	s.reads.SetMaxIdleConns(mostReaders)
-}
-
-// prepare brings the schema up to date on a connection of its own.
-func (c *connector) prepare(ctx context.Context, path string) error {
-	if err := layOut(c.driver, c.uri, path); err != nil {
-		return err
-	}
-	c.setup = writerSetup
-	db := sql.OpenDB(c)
-	db.SetMaxOpenConns(1)
-	return errors.Join(migrate(ctx, db, sqliteDialect, steps), db.Close())
-}
-
 // Held is a *sqlite.LockedError while another process has the data behind dsn open for writing.
-func Held(dsn string) error { return sqlite.Held(Path(dsn) + ".lock") }
+func Held(dsn string) error { return sqlite.Held(engine.Path(dsn) + ".lock") }
 
 // close gives the lock back. SQLite has closed the files before, or will not before the process ends, because they are damaged.
 func (f *sqliteFile) close() error {
@@ -190,7 +141,7 @@ func (f *sqliteFile) close() error {
 // CopyTo writes the data behind dsn, as it is at one moment, into a new database at path, beside a daemon or without one.
 // It is not synced. Errors: fs.ErrNotExist where there is no data; DiskTrouble knows those of the disk.
 func CopyTo(ctx context.Context, dsn, path string) (err error) {
-	from, err := FilePath(dsn)
+	from, err := engine.FilePath(dsn)
 	if err != nil {
 		return err
 	}
@@ -207,7 +158,7 @@ func CopyTo(ctx context.Context, dsn, path string) (err error) {
 	if _, err := sqlite.FaultBeside(from); err != nil {
 		return err
 	}
-	db, err := OpenFile(from, "PRAGMA busy_timeout = 10000", "PRAGMA cache_size = -4096", "PRAGMA temp_store = MEMORY")
+	db, err := engine.OpenFile(from, "PRAGMA busy_timeout = 10000", "PRAGMA cache_size = -4096", "PRAGMA temp_store = MEMORY")
 	if err != nil {
 		return err
 	}
@@ -222,20 +173,9 @@ func CopyTo(ctx context.Context, dsn, path string) (err error) {
 	return nil
 }
 
-// OpenFile opens a database by one connection, which is set up by the statements.
-func OpenFile(path string, setup ...string) (*sql.DB, error) {
-	drv, err := sqliteDriver()
-	if err != nil {
-		return nil, err
-	}
-	db := sql.OpenDB(&connector{driver: drv, uri: sqliteURI(path), setup: setup})
-	db.SetMaxOpenConns(1)
-	return db, nil
-}
-
 // Hold keeps everybody else from writing to the data behind dsn until release. Errors: a *LockedError.
 func Hold(dsn string) (release func() error, err error) {
-	path, err := FilePath(dsn)
+	path, err := engine.FilePath(dsn)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/pressly/goose/v3"
 )
 
@@ -47,23 +48,23 @@ func (s *Store) Anew(ctx context.Context, o Options) (*Store, error) {
 // empty removes all rows.
 func (s *Store) empty(ctx context.Context) error {
 	names, err := List(ctx, s, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`, nil,
-		func(r *Row) (string, error) { return r.Text(), r.Err })
+		func(r *engine.Row) (string, error) { return r.Text(), r.Err })
 	if err != nil {
 		return err
 	}
-	e, is := s.writer.engine.(*sqliteEngine)
+	e, is := s.writer.engine.(*engine.SQLite)
 	if !is {
 		return errors.New("the data is no file")
 	}
-	if err := execOn(e.conn, "BEGIN IMMEDIATE"); err != nil {
+	if err := e.Run("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	for _, name := range names {
 		if !keptTables[name] {
-			if err := execOn(e.conn, `DELETE FROM "`+name+`"`); err != nil {
-				return errors.Join(err, execOn(e.conn, "ROLLBACK"))
+			if err := e.Run(`DELETE FROM "` + name + `"`); err != nil {
+				return errors.Join(err, e.Run("ROLLBACK"))
 			}
 		}
 	}
-	return execOn(e.conn, "COMMIT")
+	return e.Run("COMMIT")
 }

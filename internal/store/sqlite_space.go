@@ -2,12 +2,10 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io"
 
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -40,16 +38,12 @@ func (s *Store) Space(ctx context.Context) (v Space, err error) {
 		pragma string
 		into   *int64
 	}{{"page_size", &size}, {"page_count", &pages}, {"freelist_count", &free}, {"auto_vacuum", &mode}} {
-		if err = s.reads.scan(ctx, "PRAGMA "+one.pragma, nil, one.into); err != nil {
+		if err = s.reads.Scan(ctx, "PRAGMA "+one.pragma, nil, one.into); err != nil {
 			return v, fmt.Errorf("space of the database: %w", err)
 		}
 	}
 	return Space{File: size * pages, Free: size * free, Gives: mode == incrementalVacuum}, nil
 }
-
-// setIncrementalVacuum lays a file out so that it can give space back. It takes effect before the first page is written, or when all are
-// written anew.
-const setIncrementalVacuum = "PRAGMA auto_vacuum = INCREMENTAL"
 
 const incrementalVacuum = 2
 
@@ -63,30 +57,9 @@ func (s *Store) GiveBack(ctx context.Context) (freed int64, err error) {
 	}
 	n := min(reclaimAtOnce, pages-spare)
 	err = s.Write(ctx, LaneWork, func(t *Tx) error {
-		return stepThrough(t.engine.(*sqliteEngine).conn, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", n))
+		return t.engine.(*engine.SQLite).Step(fmt.Sprintf("PRAGMA incremental_vacuum(%d)", n))
 	})
 	return n * sqlite.PageSize, Wrap(err, "give space back")
-}
-
-// stepThrough runs a statement to its end: one step of this pragma moves one page.
-func stepThrough(conn driver.Conn, statement string) (err error) {
-	q, ok := conn.(driver.QueryerContext)
-	if !ok {
-		return fmt.Errorf("driver %T cannot query directly", conn)
-	}
-	rows, err := q.QueryContext(context.Background(), statement, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	dest := make([]driver.Value, len(rows.Columns()))
-	for {
-		if err := rows.Next(dest); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-	}
 }
 
 // Compact writes the file of a stopped daemon anew, without free space and so that it can give space back from then on.
@@ -97,13 +70,12 @@ func Compact(ctx context.Context, dsn string) (before, after Space, err error) {
 	if err != nil {
 		return before, after, err
 	}
-	db := sql.OpenDB(&s.file.more)
-	db.SetMaxOpenConns(1)
+	db := s.file.more.Single()
 	defer func() { err = errors.Join(err, db.Close(), s.Close()) }()
 	if before, err = s.Space(ctx); err != nil {
 		return before, after, err
 	}
-	if err := rewriteFile(ctx, db); err != nil {
+	if err := engine.RewriteFile(ctx, db); err != nil {
 		return before, after, err
 	}
 	after, err = s.Space(ctx)

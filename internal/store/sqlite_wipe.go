@@ -3,14 +3,13 @@ package store
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/nudgewire/nudgewire/internal/phones"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // What a row held is overwritten with it (secure_delete), but SQLite leaves copies in the free room of pages when it moves rows
@@ -34,16 +33,15 @@ func (s *Store) RewriteLater(t *Tx) error {
 }
 
 // rewriteIfDue writes the file anew where the process before did not come to it. Nobody else has it open.
-func rewriteIfDue(ctx context.Context, c connector) (err error) {
-	db := sql.OpenDB(&c)
-	db.SetMaxOpenConns(1)
+func rewriteIfDue(ctx context.Context, c engine.Connector) (err error) {
+	db := c.Single()
 	defer func() { err = errors.Join(err, db.Close()) }()
 	var due int
 	err = db.QueryRowContext(ctx, `SELECT coalesce(max(value), 0) FROM counters WHERE name = ?1`, rewriteDue).Scan(&due)
 	if err != nil || due == 0 {
 		return err
 	}
-	if err := rewriteFile(ctx, db); err != nil {
+	if err := engine.RewriteFile(ctx, db); err != nil {
 		return err
 	}
 	_, err = db.ExecContext(ctx, `UPDATE counts SET value = 0 WHERE name = ?1`, rewriteDue)
@@ -52,7 +50,7 @@ func rewriteIfDue(ctx context.Context, c connector) (err error) {
 
 // WipeDue reports whether what forgetting left between the rows is still to be cleared away.
 func (s *Store) WipeDue(ctx context.Context) (due bool, err error) {
-	err = s.Rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{rewriteDue}, func(r *Row) error {
+	err = s.Rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{rewriteDue}, func(r *engine.Row) error {
 		due = r.Int() != 0
 		return r.Err
 	})
@@ -65,11 +63,10 @@ func (s *Store) Wipe(ctx context.Context, find *phones.Finder) (waits string, er
 	if s.file == nil {
 		return "", nil
 	}
-	db := sql.OpenDB(&s.file.more)
-	db.SetMaxOpenConns(1)
+	db := s.file.more.Single()
 	defer func() { err = errors.Join(err, db.Close()) }()
 	path := s.marks.data
-	if err := emptyLog(ctx, db); err != nil {
+	if err := engine.EmptyLog(ctx, db); err != nil {
 		return "", err
 	}
 	info, err := os.Stat(path)
@@ -77,7 +74,7 @@ func (s *Store) Wipe(ctx context.Context, find *phones.Finder) (waits string, er
 		return "", fmt.Errorf("the size of the database: %w", err)
 	}
 	if info.Size() <= maxRewrite {
-		err = rewriteFile(ctx, db)
+		err = engine.RewriteFile(ctx, db)
 	} else if holds, searching := fileHolds(path, find); holds || searching != nil {
 		return fmt.Sprintf("the next start, when the file is written anew: it is larger than %d MB", maxRewrite>>20), searching
 	}
@@ -87,41 +84,6 @@ func (s *Store) Wipe(ctx context.Context, find *phones.Finder) (waits string, er
 	return "", s.Write(ctx, LaneWork, func(t *Tx) error {
 		return t.Put(SetCountSQL, rewriteDue, int64(0))
 	})
-}
-
-// rewriteFile has SQLite write the whole file anew, while nothing else is written.
-func rewriteFile(ctx context.Context, db *sql.DB) error {
-	for _, statement := range []string{"PRAGMA temp_store = FILE", setIncrementalVacuum, "VACUUM"} {
-		if _, err := db.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("write the database anew: %w", err)
-		}
-	}
-	return emptyLog(ctx, db)
-}
-
-// emptyLog moves all of the log into the database and cuts it off. A reader that is under way keeps it from that for as long as it
-// reads.
-func emptyLog(ctx context.Context, db *sql.DB) error {
-	// Writers wait while it waits for readers, so it tries often and shortly.
-	if _, err := db.ExecContext(ctx, "PRAGMA busy_timeout = 50"); err != nil {
-		return fmt.Errorf("empty the log of the database: %w", err)
-	}
-	for range 100 {
-		var busy, pages, moved int
-		if err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &moved); err != nil {
-			return fmt.Errorf("empty the log of the database: %w", err)
-		}
-		if busy == 0 {
-			_, err := db.ExecContext(ctx, "PRAGMA busy_timeout = 10000")
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-	return errors.New("empty the log of the database: somebody reads it all the time; end other programs that have it open")
 }
 
 // fileHolds reports whether a number stands in a file, in one piece.

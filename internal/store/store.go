@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
@@ -104,17 +105,17 @@ type Store struct {
 	commits *groupCommit // nil when read-only
 	writer  *writer      // nil when read-only
 	more    []*writer    // that write at the same time, where the engine has many
-	reads   pool
+	reads   engine.Pool
 	quick   *sql.DB // for what must not wait behind reads; nil where no other process writes
 	readers readers
 	file    *sqliteFile           // nil where the data is no file
 	away    atomic.Pointer[error] // why the server does not serve, by the last look; nil while it does
-	refused atomic.Pointer[refusal]
-	folder  *sqlite.Lock                     // of what this process notes for itself, where the data is no file
-	notices *nodes.Notices                   // of other nodes; nil where there are none
-	place   atomic.Pointer[databaseIdentity] // where the data lives; nil before the first connection, and where it is a file
-	numbers numbers                          // of all writers of the process, so that they grow with time
-	scratch bool                             // Options.Scratch
+	refused atomic.Pointer[engine.Refusal]
+	folder  *sqlite.Lock                 // of what this process notes for itself, where the data is no file
+	notices *nodes.Notices               // of other nodes; nil where there are none
+	place   atomic.Pointer[engine.Place] // where the data lives; nil before the first connection, and where it is a file
+	numbers numbers                      // of all writers of the process, so that they grow with time
+	scratch bool                         // Options.Scratch
 
 	holding sync.Mutex                       // one change of holds at a time, with its reading back
 	holds   atomic.Pointer[[]messaging.Hold] // that have not ended; nil when read-only
@@ -129,10 +130,7 @@ type Store struct {
 	closed  error
 }
 
-const (
-	defaultMaxWaiting = 4096
-	mostReaders       = 4
-)
+const defaultMaxWaiting = 4096
 
 // Open opens the data that o.DSN names and creates it where there is none, a file and its folder
 // for their owner alone. Errors: a *LockedError when another process writes to it, a
@@ -140,7 +138,7 @@ const (
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := newStore(&o)
 	open := s.openFile
-	if OnServer(o.DSN) {
+	if engine.OnServer(o.DSN) {
 		open = s.openPostgres
 	}
 	err := open(ctx, &o)
@@ -204,7 +202,7 @@ func (s *Store) load(ctx context.Context) error {
 func (s *Store) begin(o *Options) {
 	most := maxBatch
 	if s.file == nil {
-		most = maxPostgresBatch
+		most = engine.MaxPostgresBatch
 	}
 	var runners []runner
 	for _, w := range append([]*writer{s.writer}, s.more...) {
@@ -347,10 +345,10 @@ func (s *Store) Close() error {
 			errs = append(errs, s.quick.Close())
 		}
 		if s.writer != nil {
-			errs = append(errs, s.writer.engine.close())
+			errs = append(errs, s.writer.engine.Close())
 		}
 		for _, w := range s.more {
-			errs = append(errs, w.engine.close())
+			errs = append(errs, w.engine.Close())
 		}
 		errs = append(errs, s.calls.close())
 		if s.file != nil {

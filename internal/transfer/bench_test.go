@@ -10,6 +10,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/transfer"
 	"github.com/nudgewire/nudgewire/test/testserver"
 )
@@ -52,7 +53,7 @@ func BenchmarkTransfer(b *testing.B) {
 			b.ReportMetric(float64(done.Rows()), "rows")
 			from = to
 		}
-		if err := os.Remove(store.Path(file) + ".moved"); err != nil {
+		if err := os.Remove(engine.Path(file) + ".moved"); err != nil {
 			b.Fatal(err)
 		}
 	}

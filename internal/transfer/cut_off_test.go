@@ -16,6 +16,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/transfer"
 	"github.com/nudgewire/nudgewire/test/testserver"
 )
@@ -203,7 +204,7 @@ func again(t *testing.T, from, to string) {
 // folderOf wants the new folder to be open to its owner alone.
 func folderOf(t *testing.T, dsn string) {
 	t.Helper()
-	if info, err := os.Stat(filepath.Dir(store.Path(dsn))); err != nil || info.Mode().Perm() != 0o700 {
+	if info, err := os.Stat(filepath.Dir(engine.Path(dsn))); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the new folder: %v, %v", info, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // empty refuses a database that has data.
@@ -65,7 +66,7 @@ type copyRows struct {
 func (c *copyRows) Values() ([]any, error) {
 	for i, v := range c.row {
 		if text, is := v.(string); is {
-			if kept := store.PostgresText(text); kept != text {
+			if kept := engine.PostgresText(text); kept != text {
 				c.row[i] = kept
 				c.done.Cleaned++
 			}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -53,7 +54,7 @@ func Run(ctx context.Context, o Options) (done Result, err error) {
 	if o.Progress == nil {
 		o.Progress = func(string, int64) {}
 	}
-	switch from, to := store.OnServer(o.From), store.OnServer(o.To); {
+	switch from, to := engine.OnServer(o.From), engine.OnServer(o.To); {
 	case !from && to:
 		err = o.toPostgres(ctx, &done)
 	case from && !to:
@@ -73,8 +74,8 @@ func (o *Options) toPostgres(ctx context.Context, done *Result) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
-	if _, err := os.Stat(store.Path(o.From)); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: no data here: %w", store.Path(o.From), err)
+	if _, err := os.Stat(engine.Path(o.From)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: no data here: %w", engine.Path(o.From), err)
 	}
 	s, err := store.OpenToMove(ctx, o.From, to.Where)
 	if err != nil {
@@ -86,7 +87,7 @@ func (o *Options) toPostgres(ctx context.Context, done *Result) (err error) {
 		err = empty(ctx, to, tables)
 	}
 	if _, data := errors.AsType[*store.TransferError](err); data {
-		if moved := store.MovedAway(store.Path(o.From), ""); moved != nil { // the answer to the commit got lost
+		if moved := store.MovedAway(engine.Path(o.From), ""); moved != nil { // the answer to the commit got lost
 			err = moved
 		}
 	}
@@ -94,7 +95,7 @@ func (o *Options) toPostgres(ctx context.Context, done *Result) (err error) {
 		return err
 	}
 	if err := inTurn(
-		func() error { return os.MkdirAll(filepath.Dir(store.Path(o.To)), 0o700) },
+		func() error { return os.MkdirAll(filepath.Dir(engine.Path(o.To)), 0o700) },
 		func() error { return to.Expect(ctx) },
 		func() error { return to.Exec(ctx, `BEGIN`) },
 	); err != nil {
@@ -111,15 +112,15 @@ func (o *Options) toPostgres(ctx context.Context, done *Result) (err error) {
 	}
 	return store.Wrap(inTurn(
 		func() error { return to.GoOnBehind(ctx, last) },
-		func() error { return to.TakeKey(ctx, store.Path(o.From)) },
+		func() error { return to.TakeKey(ctx, engine.Path(o.From)) },
 		func() error { return carryNotes(o.From, o.To) },
-		func() error { return store.MarkMoved(store.Path(o.From), to.Where) },
+		func() error { return store.MarkMoved(engine.Path(o.From), to.Where) },
 		func() error { return to.Exec(ctx, `COMMIT`) },
 	), "move the data")
 }
 
 func (o *Options) toFile(ctx context.Context, done *Result) (err error) {
-	path, err := store.FilePath(o.To)
+	path, err := engine.FilePath(o.To)
 	if err != nil {
 		return err
 	}
@@ -192,12 +193,12 @@ func (o *Options) toFile(ctx context.Context, done *Result) (err error) {
 // carryNotes copies what is known of calls that had begun, and of refresh tokens that are not kept yet.
 func carryNotes(from, to string) error {
 	for _, note := range []string{".calls", ".tokens"} {
-		text, err := os.ReadFile(store.Path(from) + note)
+		text, err := os.ReadFile(engine.Path(from) + note)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err == nil {
-			err = disk.WriteFile(store.Path(to)+note, text)
+			err = disk.WriteFile(engine.Path(to)+note, text)
 		}
 		if err != nil {
 			return fmt.Errorf("carry the notes of the process: %w", err)

@@ -25,6 +25,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 )
 
@@ -254,7 +255,7 @@ func (h *Hooks) ready(w http.ResponseWriter, r *http.Request) {
 		if others, ok := h.lines.notReady.Line(h.Now()); ok {
 			h.Log.Warn("not ready", zap.Error(err), zap.Int64("more_within_a_minute", others))
 		}
-		Readiness{Why: store.Unready(err), Hint: store.Hint(err)}.write(w)
+		Readiness{Why: engine.Unready(err), Hint: engine.Hint(err)}.write(w)
 		return
 	}
 	v := Readiness{Ready: true}
@@ -521,7 +522,7 @@ func (h *Hooks) reject(w http.ResponseWriter, c *call, err error) {
 	case errors.As(err, &no):
 	default:
 		// Ours, not the sender's: it may come again when we are well.
-		if store.Away(err) != "" {
+		if engine.Away(err) != "" {
 			h.refusing.now(h.Now(), err)
 		}
 		if others, ok := h.lines.notStored.Line(h.Now()); ok {

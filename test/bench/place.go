@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/transfer"
 )
 
@@ -22,7 +23,7 @@ type place struct {
 	outside bool   // the first of them, too, has a process of its own
 }
 
-func (p place) onServer() bool { return store.OnServer(p.storage) }
+func (p place) onServer() bool { return engine.OnServer(p.storage) }
 
 // dsn is what the store of a daemon here opens.
 func (p place) dsn() string {

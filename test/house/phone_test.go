@@ -16,7 +16,7 @@ import (
 // copy of a Phone, and the one by which the store reads what it wrote.
 var makers = map[string]string{
 	"internal/messaging/contact.go": "PhoneOf Clone",
-	"internal/store/row.go":         "Phone",
+	"internal/store/engine/row.go":  "Phone",
 }
 
 // silent may make a Message or a Contact of a Phone and not say how it is spelled: nothing is sent by it, or the next line says it.

@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // posted is an event with a payload, that no trigger wants anything of.
@@ -66,7 +67,7 @@ func (l *ledger) drifted(now time.Time) (out []string) {
 // countedHours are the hours of which fields were counted, with how many events.
 func (l *ledger) countedHours() (out []string) {
 	l.t.Helper()
-	l.must(l.Rows(l.ctx, `SELECT connector, kind, hour, events FROM drift_hours ORDER BY connector, kind, hour`, nil, func(r *store.Row) error {
+	l.must(l.Rows(l.ctx, `SELECT connector, kind, hour, events FROM drift_hours ORDER BY connector, kind, hour`, nil, func(r *engine.Row) error {
 		connector, kind, hour := r.Text(), r.Text(), r.Int()
 		out = append(out, fmt.Sprintf("%s.%s %s %d", connector, kind, time.Unix(hour*3600, 0).UTC().Format("02 15"), r.Int()))
 		return r.Err
@@ -224,7 +225,7 @@ func (s suite) forgettingLeavesCounts(t *testing.T) {
 	l.readFields(l.watch())
 	l.readFields(l.watch())
 	same(t, "counted", l.countedHours(), []string{"shop.order.created 02 12 3", "shop.order.created 02 13 2"})
-	l.must(l.Rows(l.ctx, `SELECT fields FROM drift_hours`, nil, func(r *store.Row) error {
+	l.must(l.Rows(l.ctx, `SELECT fields FROM drift_hours`, nil, func(r *engine.Row) error {
 		text, _, err := store.UnpackContent(r.Blob())
 		for _, bad := range []string{"7700", "Ada", "ada", "example", "zq7"} {
 			if strings.Contains(text, bad) {

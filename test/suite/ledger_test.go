@@ -21,6 +21,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 type suite struct {
@@ -166,7 +167,7 @@ func openWith(t testing.TB, dsn string, change func(*store.Options)) *ledger {
 		t.Fatalf("open: %v", err)
 	}
 	t.Cleanup(l.close)
-	l.tokens = &enricher.Tokens{Store: l.Store, Path: store.Path(dsn) + ".tokens"}
+	l.tokens = &enricher.Tokens{Store: l.Store, Path: engine.Path(dsn) + ".tokens"}
 	l.must(l.tokens.KeepNoted(l.ctx))
 	return l
 }

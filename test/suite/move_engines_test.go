@@ -12,8 +12,7 @@ import (
 	"testing"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
-
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 func newFilePlace(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "nudgewire.db") }
@@ -41,7 +40,7 @@ func TestMovedDataDecidesTheSame(t *testing.T) {
 		From:     newFilePlace, To: newDatabase,
 		Restored: func(t testing.TB, dsn string) string { // a copy of its files
 			copied := newFilePlace(t)
-			all, err := filepath.Glob(store.Path(dsn) + "*")
+			all, err := filepath.Glob(engine.Path(dsn) + "*")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,14 +49,14 @@ func TestMovedDataDecidesTheSame(t *testing.T) {
 				if err != nil || strings.HasSuffix(name, ".lock") {
 					continue
 				}
-				if err := os.WriteFile(store.Path(copied)+strings.TrimPrefix(name, store.Path(dsn)), text, 0o600); err != nil {
+				if err := os.WriteFile(engine.Path(copied)+strings.TrimPrefix(name, engine.Path(dsn)), text, 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
 			return copied
 		},
 		Unmark: func(t testing.TB, dsn string) {
-			if err := os.Remove(store.Path(dsn) + ".moved"); err != nil {
+			if err := os.Remove(engine.Path(dsn) + ".moved"); err != nil {
 				t.Fatal(err)
 			}
 		},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A daemon is the program under test. One goroutine at a time uses it.
@@ -162,7 +163,7 @@ func (d *daemon) log() string    { return filepath.Join(d.folder, "serve.log") }
 func (d *daemon) ledger(ctx context.Context) (s *store.Store, err error) {
 	for end := time.Now().Add(startWithin); ; rest(ctx, time.Second) {
 		s, err = store.Open(ctx, store.Options{DSN: d.storage, ReadOnly: true})
-		if err == nil || store.Away(err) == "" || ctx.Err() != nil || time.Now().After(end) {
+		if err == nil || engine.Away(err) == "" || ctx.Err() != nil || time.Now().After(end) {
 			return s, err
 		}
 	}

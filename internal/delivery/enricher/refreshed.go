@@ -14,6 +14,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // Tokens are the refresh tokens that a store has.
@@ -32,7 +33,7 @@ func (s *Tokens) KeepNoted(ctx context.Context) error {
 	for _, one := range all {
 		err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
 			kept := ""
-			err := t.Query(keptTokenSQL, func(r *store.Row) error { kept = r.Text(); return nil }, one.Source)
+			err := t.Query(keptTokenSQL, func(r *engine.Row) error { kept = r.Text(); return nil }, one.Source)
 			if err != nil || kept != one.Used {
 				return err
 			}
@@ -55,7 +56,7 @@ func (s *Tokens) RefreshTurn(ctx context.Context, source [sha256.Size]byte) (end
 
 // RefreshToken implements [Refreshed].
 func (s *Tokens) RefreshToken(ctx context.Context, source [sha256.Size]byte) (token string, err error) {
-	err = s.Rows(ctx, `SELECT token FROM refresh_tokens WHERE source = ?1`, []any{hex.EncodeToString(source[:])}, func(r *store.Row) error {
+	err = s.Rows(ctx, `SELECT token FROM refresh_tokens WHERE source = ?1`, []any{hex.EncodeToString(source[:])}, func(r *engine.Row) error {
 		token = r.Text()
 		return nil
 	})
@@ -63,8 +64,8 @@ func (s *Tokens) RefreshToken(ctx context.Context, source [sha256.Size]byte) (to
 }
 
 var (
-	keptTokenSQL = store.SQL(`SELECT token FROM refresh_tokens WHERE source = ?1`)
-	keepTokenSQL = store.SQL(`INSERT INTO refresh_tokens (source, token, at) VALUES (?1, ?2, ?3)
+	keptTokenSQL = engine.SQL(`SELECT token FROM refresh_tokens WHERE source = ?1`)
+	keepTokenSQL = engine.SQL(`INSERT INTO refresh_tokens (source, token, at) VALUES (?1, ?2, ?3)
 		ON CONFLICT (source) DO UPDATE SET token = excluded.token, at = excluded.at`)
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/internal/backup"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -73,10 +73,10 @@ func (c commands) makeBackup(ctx context.Context, path string) error {
 
 // onlyFile refuses a command for files where the data is in PostgreSQL. instead is what to do there.
 func onlyFile(dsn, instead string) error {
-	if !store.OnServer(dsn) {
+	if !engine.OnServer(dsn) {
 		return nil
 	}
-	return exit.Fail(exit.Usage, instead+": docs/cluster.md shows how", "this command is for a file of SQLite, and the data is in %s", store.Name(dsn))
+	return exit.Fail(exit.Usage, instead+": docs/cluster.md shows how", "this command is for a file of SQLite, and the data is in %s", engine.Name(dsn))
 }
 
 func (c commands) verifyBackup(ctx context.Context, path string) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -43,7 +44,7 @@ func (c commands) compactFile(ctx context.Context, dsn string) error {
 	if err := onlyFile(dsn, "PostgreSQL uses free space again by itself (autovacuum)"); err != nil {
 		return err
 	}
-	path := store.Path(dsn)
+	path := engine.Path(dsn)
 	info, err := os.Stat(path)
 	if err != nil {
 		return exit.Fail(exit.Nothing, "the daemon makes it when it first starts", "there is no database at %s", path)

@@ -27,6 +27,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
@@ -86,7 +87,7 @@ needs attention.`,
 			}
 			if d.cfg.Storage != "" {
 				d.daemon(ctx, c.CLI)
-				d.disk(store.Path(d.cfg.Storage))
+				d.disk(engine.Path(d.cfg.Storage))
 				d.backup()
 				d.asides()
 				d.database(ctx)
@@ -207,7 +208,7 @@ func (d *doctor) daemon(ctx context.Context, c *terminal.CLI) {
 	case errors.Is(err, server.ErrNoDaemon) && terminal.DaemonStarts(ctx, d.cfg) != "":
 		return // the listener told
 	case errors.Is(err, server.ErrNoDaemon) && terminal.DaemonAnswers(ctx, d.cfg):
-		d.found(wellBad, "daemon", terminal.ElsewhereHint, "none has its data at %s, and %s", store.Name(d.cfg.Storage), terminal.DaemonElsewhere(d.cfg))
+		d.found(wellBad, "daemon", terminal.ElsewhereHint, "none has its data at %s, and %s", engine.Name(d.cfg.Storage), terminal.DaemonElsewhere(d.cfg))
 		return
 	case errors.Is(err, server.ErrNoDaemon):
 		d.found(wellBad, "daemon", `start it with "nudgewire serve"`, "is not running")
@@ -221,7 +222,7 @@ func (d *doctor) daemon(ctx context.Context, c *terminal.CLI) {
 		return
 	}
 	d.found(wellGood, "daemon", "", "running for %s (pid %d, %s)", terminal.ShortDuration(time.Since(s.Daemon.StartedAt)), s.Daemon.PID, s.Daemon.Version)
-	if now := store.Name(d.cfg.Storage); s.Storage != now {
+	if now := engine.Name(d.cfg.Storage); s.Storage != now {
 		d.found(wellBad, "daemon", "start it anew, or put storage: back", "its data is at %s, and storage: in the config is %s now", s.Storage, now)
 	}
 	if s.Daemon.LoadError == "" && s.Daemon.Config != d.cfg.Version {
@@ -371,12 +372,12 @@ const oldBackup = 7 * 24 * time.Hour
 
 // backup says how old the last backup is.
 func (d *doctor) backup() {
-	if store.OnServer(d.cfg.Storage) {
+	if engine.OnServer(d.cfg.Storage) {
 		d.found(wellNote, "backup", "docs/cluster.md shows how, and how to try one", "PostgreSQL makes it by its own tools, which nudgewire does not see")
 		return
 	}
 	const hint = `"nudgewire backup FILE" makes one while the daemon runs`
-	if _, err := os.Stat(store.Path(d.cfg.Storage)); err != nil {
+	if _, err := os.Stat(engine.Path(d.cfg.Storage)); err != nil {
 		return // database tells
 	}
 	last, err := backup.ReadLast(d.cfg.Storage)
@@ -395,7 +396,7 @@ func (d *doctor) backup() {
 
 // asides names what restorations moved aside: it is all data of that time, nothing removes it by itself, and forgetting does not reach it.
 func (d *doctor) asides() {
-	if store.OnServer(d.cfg.Storage) {
+	if engine.OnServer(d.cfg.Storage) {
 		return
 	}
 	all, err := backup.Asides(d.cfg.Storage)
@@ -410,11 +411,11 @@ func (d *doctor) asides() {
 
 // database reads the data's structure through a connection of its own, beside the daemon.
 func (d *doctor) database(ctx context.Context) {
-	if store.OnServer(d.cfg.Storage) {
+	if engine.OnServer(d.cfg.Storage) {
 		d.databaseServer(ctx)
 		return
 	}
-	path := store.Path(d.cfg.Storage)
+	path := engine.Path(d.cfg.Storage)
 	info, err := os.Stat(path)
 	if err != nil && terminal.DaemonAnswers(ctx, d.cfg) {
 		d.found(wellBad, "database", "put it back, or start the daemon anew to begin with an empty one", "%s was moved away or deleted while the daemon runs", path)
@@ -448,7 +449,7 @@ func (d *doctor) look(ctx context.Context, st *store.Store) error {
 		return nil
 	}
 	v, err := server.GatherStatus(ctx, server.AdminOptions{
-		Store: st, Storage: store.Path(d.cfg.Storage), Data: store.Name(d.cfg.Storage), Now: st.Now,
+		Store: st, Storage: engine.Path(d.cfg.Storage), Data: engine.Name(d.cfg.Storage), Now: st.Now,
 		Errors: func() *messaging.ErrorRules { return d.cfg.Errors }, Reads: app.ReadsBeside(d.cfg),
 	})
 	if err == nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -17,7 +18,7 @@ const slowAnswer = 50 * time.Millisecond
 
 // databaseServer looks at a PostgreSQL database from this machine, as the daemon sees it.
 func (d *doctor) databaseServer(ctx context.Context) {
-	name := store.Name(d.cfg.Storage)
+	name := engine.Name(d.cfg.Storage)
 	if config.IsStandIn(d.cfg.Storage) {
 		return
 	}
@@ -29,14 +30,14 @@ func (d *doctor) databaseServer(ctx context.Context) {
 		return
 	}
 	if err != nil {
-		d.found(wellBad, "database", store.Hint(err), "%v", err)
+		d.found(wellBad, "database", engine.Hint(err), "%v", err)
 		return
 	}
 	v, err := st.Server(ctx)
 	space, spaceErr := st.Space(ctx)
 	err = errors.Join(err, spaceErr, d.look(ctx, st), st.Close())
 	if err != nil {
-		d.found(wellBad, "database", cmp.Or(store.Hint(err), "look at the server and its log"), "%s: %v", name, err)
+		d.found(wellBad, "database", cmp.Or(engine.Hint(err), "look at the server and its log"), "%s: %v", name, err)
 		return
 	}
 	if v.Latency >= slowAnswer {

@@ -19,6 +19,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/simulation"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -169,7 +170,7 @@ func (c commands) playBoth(ctx context.Context, was, is *config.Config, from, no
 	data, err := store.Open(ctx, store.Options{DSN: first.Storage, ReadOnly: true})
 	switch {
 	case errors.Is(err, os.ErrNotExist) || errors.Is(err, store.ErrNoData):
-		return nil, exit.Fail(exit.Nothing, "", "there are no data yet at %s", store.Name(first.Storage))
+		return nil, exit.Fail(exit.Nothing, "", "there are no data yet at %s", engine.Name(first.Storage))
 	case err != nil:
 		return nil, cmp.Or(terminal.FailServer(err), err)
 	}

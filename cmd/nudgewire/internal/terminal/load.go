@@ -16,6 +16,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
@@ -120,7 +121,7 @@ func (c *CLI) Reader(ctx context.Context) (ask *server.Client, done func(), err 
 		_, ok := cfg.Account(name)
 		return ok
 	}})
-	if err != nil && store.Away(err) == "" {
+	if err != nil && engine.Away(err) == "" {
 		if begins, err := awaitStart(ctx, ask, dsn, startFor); err != nil {
 			return nil, nil, err
 		} else if begins {
@@ -136,7 +137,7 @@ func (c *CLI) Reader(ctx context.Context) (ask *server.Client, done func(), err 
 	if err != nil {
 		return nil, nil, err
 	}
-	o := server.AdminOptions{Store: st, Storage: store.Path(dsn), Data: store.Name(dsn), Country: country, Zone: c.Location, Now: st.Now, Log: zap.NewNop()}
+	o := server.AdminOptions{Store: st, Storage: engine.Path(dsn), Data: engine.Name(dsn), Country: country, Zone: c.Location, Now: st.Now, Log: zap.NewNop()}
 	if cfg != nil {
 		o.Jobs = app.JobsBeside(cfg, st, st.Now)
 		o.Errors = func() *messaging.ErrorRules { return cfg.Errors }
@@ -178,13 +179,13 @@ func awaitStart(ctx context.Context, ask *server.Client, dsn string, most time.D
 
 // FailServer gives errors of a database server their exit statuses and the next step; nil for every other.
 func FailServer(err error) error {
-	hint := store.Hint(err)
-	if server, is := errors.AsType[*store.ServerError](err); hint == "" && !is {
+	hint := engine.Hint(err)
+	if server, is := errors.AsType[*engine.ServerError](err); hint == "" && !is {
 		return nil
 	} else if is && !server.Passes {
 		return exit.Fail(exit.Failed, "docs/cluster.md says what the server needs", "%w", err)
 	}
-	if store.Away(err) != "" {
+	if engine.Away(err) != "" {
 		return exit.Fail(exit.TryLater, hint, "%w", err)
 	}
 	return exit.Fail(exit.Failed, hint, "%w", err)

@@ -15,7 +15,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/app"
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/server"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A daemon is found by its socket, which lies beside its data. Where storage: of the config was edited since the
@@ -96,11 +96,11 @@ func (c *CLI) noDaemon(ctx context.Context) error {
 		return exit.Fail(exit.TryLater, "it goes on by itself when that ends", "the daemon cannot open its data: %s", why)
 	}
 	if DaemonAnswers(ctx, cfg) {
-		return exit.Fail(exit.NoDaemon, ElsewhereHint, "%w over %s, but %s", server.ErrNoDaemon, store.Name(cfg.Storage), DaemonElsewhere(cfg))
+		return exit.Fail(exit.NoDaemon, ElsewhereHint, "%w over %s, but %s", server.ErrNoDaemon, engine.Name(cfg.Storage), DaemonElsewhere(cfg))
 	}
-	path, yet := store.Path(cfg.Storage), ""
-	if store.OnServer(cfg.Storage) {
-		return exit.Fail(exit.NoDaemon, "start it with: nudgewire serve; or ask on a machine where one runs", "%w of this machine over %s", server.ErrNoDaemon, store.Name(cfg.Storage))
+	path, yet := engine.Path(cfg.Storage), ""
+	if engine.OnServer(cfg.Storage) {
+		return exit.Fail(exit.NoDaemon, "start it with: nudgewire serve; or ask on a machine where one runs", "%w of this machine over %s", server.ErrNoDaemon, engine.Name(cfg.Storage))
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		yet = ", which does not exist yet"

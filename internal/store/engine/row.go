@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"database/sql/driver"
@@ -9,19 +9,21 @@ import (
 )
 
 // A Row is one result row read column by column, from the writer's driver or from a pool
-// alike. The first column of a wrong type is kept in err and reads as zero from then on.
+// alike. The first column of a wrong type is kept in Err and reads as zero from then on.
 type Row struct {
 	values []driver.Value
 	next   int
 	Err    error
 }
 
+// Value is the next column as the driver gave it.
 func (r *Row) Value() driver.Value {
 	v := r.values[r.next]
 	r.next++
 	return v
 }
 
+// Int is the next column, a number.
 func (r *Row) Int() int64 {
 	switch v := r.Value().(type) {
 	case int64:
@@ -32,6 +34,7 @@ func (r *Row) Int() int64 {
 	}
 }
 
+// Text is the next column, a text.
 func (r *Row) Text() string {
 	switch v := r.Value().(type) {
 	case string:
@@ -60,6 +63,7 @@ func (r *Row) Blob() []byte {
 	}
 }
 
+// Time is the next column, a time of microseconds.
 func (r *Row) Time() time.Time { return Moment(r.Int()) }
 
 func (r *Row) wrong(v any, want string) {

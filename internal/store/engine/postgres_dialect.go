@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"regexp"
@@ -7,7 +7,8 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-var postgresDialect = dialect{
+// PostgresDialect is that of PostgreSQL.
+var PostgresDialect = Dialect{
 	goose: goose.DialectPostgres,
 	check: "SELECT 'ok'", // the server looks after its files (data checksums)
 	time:  `to_char(to_timestamp(nullif($1, 0) / 1000000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
@@ -41,15 +42,15 @@ var (
 const masked = `CASE WHEN length($1) < 9 THEN substr('********', 1, length($1))
 	ELSE substr($1, 1, 4) || substr('******************************', 1, length($1) - 6) || substr($1, length($1) - 1, 2) END`
 
-// schema is a step of the schema in this engine's own words. PostgreSQL compares texts by its locale unless it is told not to; here
+// Schema is a step of the schema in this engine's own words. PostgreSQL compares texts by its locale unless it is told not to; here
 // they are compared byte by byte, as SQLite does.
-func (d dialect) schema(text string) string {
+func (d Dialect) Schema(text string) string {
 	text = maskedColumn.ReplaceAllString(timeColumn.ReplaceAllString(text, d.time), masked)
 	if !d.numbered {
-		return d.sql(sqliteOnly.ReplaceAllString(postgresOnly.ReplaceAllString(text, ""), "$1"))
+		return d.SQL(sqliteOnly.ReplaceAllString(postgresOnly.ReplaceAllString(text, ""), "$1"))
 	}
 	text = postgresOnly.ReplaceAllString(sqliteOnly.ReplaceAllString(text, ""), "$1")
-	return d.sql(columnText.ReplaceAllString(text, `$1 TEXT COLLATE "C"`))
+	return d.SQL(columnText.ReplaceAllString(text, `$1 TEXT COLLATE "C"`))
 }
 
 // columnText is a column of texts; a comment may have the word, too.

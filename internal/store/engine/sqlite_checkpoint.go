@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -32,7 +32,7 @@ type checkpointer struct {
 	done chan struct{}
 }
 
-func newCheckpointer(c connector) (*checkpointer, error) {
+func newCheckpointer(c Connector) (*checkpointer, error) {
 	conn, err := c.Connect(context.Background())
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (p *checkpointer) close() error {
 }
 
 // checkpoint is the flusher's part, after a commit.
-func (e *sqliteEngine) checkpoint() {
+func (e *SQLite) checkpoint() {
 	if e.checkpoints == nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"errors"
@@ -6,6 +6,10 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nudgewire/nudgewire/internal/pgaddress"
 )
 
 // sqliteScheme starts the DSN of a file.
@@ -44,4 +48,55 @@ func sqliteURI(path string) string {
 		path = "/" + path // a drive letter
 	}
 	return "file://" + (&url.URL{Path: path}).EscapedPath() + "?mode=rw&_mutex=no&_stmt_cache_size=32"
+}
+
+// Path is the file that dsn names, or, of a database on a server, what the names begin with of what a process notes for itself.
+func Path(dsn string) string {
+	if OnServer(dsn) {
+		_, local, _ := strings.Cut(dsn, "#")
+		return filepath.Join(local, "nudgewire")
+	}
+	path, err := FilePath(dsn)
+	if err != nil {
+		return dsn
+	}
+	return path
+}
+
+// Name is what the data behind dsn is called for people, without secrets: the path of a file, or server:port/database.
+func Name(dsn string) string {
+	if !OnServer(dsn) {
+		return Path(dsn)
+	}
+	address, _, _ := strings.Cut(dsn, "#")
+	cfg, err := pgaddress.Parse(address)
+	if err != nil {
+		return "a PostgreSQL database"
+	}
+	return "postgres://" + ServerName(cfg)
+}
+
+// OnServer reports whether a DSN names a PostgreSQL database, and no file of this machine.
+func OnServer(dsn string) bool {
+	return strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://")
+}
+
+// CheckDSN says what is wrong with the address of a PostgreSQL database, without repeating it: there may be a password in it.
+func CheckDSN(address string) error {
+	if strings.Contains(address, "#") {
+		return errors.New("has a # in it, which is %23 in an address")
+	}
+	_, err := pgaddress.Parse(address)
+	if no, ok := errors.AsType[*pgaddress.FileError](err); ok {
+		return fmt.Errorf("names a file that cannot be used: %w", no)
+	}
+	if err != nil {
+		return errors.New("cannot read the address of the database")
+	}
+	return nil
+}
+
+// ServerName is the server and the database of a config, without a secret.
+func ServerName(cfg *pgx.ConnConfig) string {
+	return fmt.Sprintf("%s:%d/%s", cfg.Host, cfg.Port, cfg.Database)
 }

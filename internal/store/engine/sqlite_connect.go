@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -6,16 +6,18 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
-// A connector opens connections to one SQLite file and sets each up by the same statements
+// A Connector opens connections to one SQLite file and sets each up by the same statements
 // whichever driver is compiled in (their DSN options have different names, and a setting that one of
 // them silently ignores, such as synchronous, would cost the promise of durability).
-type connector struct {
+type Connector struct {
 	driver driver.Driver
 	uri    string
 	setup  []string
@@ -43,6 +45,34 @@ var (
 	}
 )
 
+// NewConnector opens connections to the file at a path that run the statements first.
+func NewConnector(path string, setup ...string) (*Connector, error) {
+	drv, err := sqliteDriver()
+	if err != nil {
+		return nil, err
+	}
+	return &Connector{driver: drv, uri: sqliteURI(path), setup: setup}, nil
+}
+
+// Unforced is c without the promise that what was committed is on disk.
+func (c Connector) Unforced() Connector {
+	c.setup = append(slices.Clone(c.setup), "PRAGMA synchronous = OFF")
+	return c
+}
+
+// ReadPool opens connections that only read.
+func (c Connector) ReadPool(guard *sqlite.Guard) Pool {
+	c.setup = readerSetup
+	return openPool(sql.OpenDB(&c), SQLiteDialect, guard)
+}
+
+// Single opens a pool of a single connection.
+func (c Connector) Single() *sql.DB {
+	db := sql.OpenDB(&c)
+	db.SetMaxOpenConns(1)
+	return db
+}
+
 // sqliteDriver is the one driver registered as "sqlite3" (internal/store/sqlite).
 func sqliteDriver() (driver.Driver, error) {
 	db, err := sql.Open("sqlite3", "") // opens nothing yet
@@ -53,7 +83,7 @@ func sqliteDriver() (driver.Driver, error) {
 }
 
 // Connect implements [driver.Connector].
-func (c *connector) Connect(context.Context) (driver.Conn, error) {
+func (c *Connector) Connect(context.Context) (driver.Conn, error) {
 	conn, err := c.driver.Open(c.uri)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
@@ -67,7 +97,7 @@ func (c *connector) Connect(context.Context) (driver.Conn, error) {
 }
 
 // Driver implements [driver.Connector].
-func (c *connector) Driver() driver.Driver { return c.driver }
+func (c *Connector) Driver() driver.Driver { return c.driver }
 
 // execOn runs one statement without arguments, rows or not.
 func execOn(conn driver.Conn, statement string) error {
@@ -79,9 +109,9 @@ func execOn(conn driver.Conn, statement string) error {
 	return err
 }
 
-// createFile makes the folder and the empty database with permissions for its owner alone;
+// CreateFile makes the folder and the empty database with permissions for its owner alone;
 // SQLite gives its side files those of the database.
-func createFile(path string) error {
+func CreateFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("storage folder: %w", err)
 	}
@@ -110,7 +140,7 @@ func layOut(drv driver.Driver, uri, path string) error {
 	if info.Size() > 0 {
 		return sqlite.LooksWhole(path)
 	}
-	c := &connector{driver: drv, uri: uri, setup: []string{
+	c := &Connector{driver: drv, uri: uri, setup: []string{
 		"PRAGMA page_size = 4096",
 		setIncrementalVacuum,
 		"PRAGMA journal_mode = WAL",
@@ -122,20 +152,46 @@ func layOut(drv driver.Driver, uri, path string) error {
 	return conn.Close()
 }
 
-// ErrEmptied means that the file held data and is empty.
-var ErrEmptied = errors.New("the file held data and is empty now, so it was cut off; restore a backup, or move it away with all whose names begin with its own to begin anew")
-
-// emptied is ErrEmptied for a file that was cut off to nothing. Whoever opens it has SQLite remove its log, which may hold all that was
-// answered.
-func emptied(path string) error {
-	info, err := os.Stat(path)
-	if err != nil || info.Size() > 0 {
-		return nil //nolint:nilerr // who opens it says so
+// Prepare brings the schema of the file at path up to date, on a connection of its own. From then on c opens connections that write.
+func (c *Connector) Prepare(ctx context.Context, path string, steps []Step) error {
+	if err := layOut(c.driver, c.uri, path); err != nil {
+		return err
 	}
-	for _, side := range []string{path + "-wal", instanceFile(path)} {
-		if info, err := os.Stat(side); err == nil && info.Size() > 0 {
-			return ErrEmptied
+	c.setup = writerSetup
+	db := c.Single()
+	return errors.Join(Migrate(ctx, db, SQLiteDialect, steps), db.Close())
+}
+
+// OpenFile opens a database by one connection, which is set up by the statements.
+func OpenFile(path string, setup ...string) (*sql.DB, error) {
+	c, err := NewConnector(path, setup...)
+	if err != nil {
+		return nil, err
+	}
+	return c.Single(), nil
+}
+
+// setIncrementalVacuum lays a file out so that it can give space back. It takes effect before the first page is written, or when all are
+// written anew.
+const setIncrementalVacuum = "PRAGMA auto_vacuum = INCREMENTAL"
+
+// stepThrough runs a statement to its end: one step of this pragma moves one page.
+func stepThrough(conn driver.Conn, statement string) (err error) {
+	q, ok := conn.(driver.QueryerContext)
+	if !ok {
+		return fmt.Errorf("driver %T cannot query directly", conn)
+	}
+	rows, err := q.QueryContext(context.Background(), statement, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	dest := make([]driver.Value, len(rows.Columns()))
+	for {
+		if err := rows.Next(dest); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
 		}
 	}
-	return nil
 }

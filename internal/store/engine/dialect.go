@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"strings"
@@ -6,14 +6,14 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// A dialect is what differs between engines in the SQL of statements and schema. That SQL is written once, in what
+// A Dialect is what differs between engines in the SQL of statements and schema. That SQL is written once, in what
 // SQLite and PostgreSQL both accept, with these marks in the few places where they differ. A second engine needs
-// three things: another value of this type, another coordinator (who else writes), and its own files in place of
+// three things: another value of this type, another coordinator (who else writes; package store), and its own files in place of
 // those that know SQLite: connections, pragmas, checkpoints, the log and its damage, the lock.
 //
 // Not among the differences, on purpose: numbers are given out in Go, so no statement has to return one, and times are
 // microseconds in a BIGINT, so no engine's calendar is involved.
-type dialect struct {
+type Dialect struct {
 	goose    goose.Dialect
 	marks    *strings.Replacer
 	numbered bool   // placeholders are "$1"
@@ -21,7 +21,8 @@ type dialect struct {
 	time     string // what makes a text of the microseconds in $1
 }
 
-var sqliteDialect = dialect{
+// SQLiteDialect is that of SQLite.
+var SQLiteDialect = Dialect{
 	goose: goose.DialectSQLite3,
 	check: "PRAGMA quick_check",
 	time:  `strftime('%Y-%m-%dT%H:%M:%fZ', nullif($1, 0) / 1000000.0, 'unixepoch')`,
@@ -38,8 +39,8 @@ var sqliteDialect = dialect{
 	),
 }
 
-// sql is query in this engine's own words.
-func (d dialect) sql(query string) string {
+// SQL is query in this engine's own words.
+func (d Dialect) SQL(query string) string {
 	query = d.marks.Replace(query)
 	if d.numbered {
 		query = placeholders.ReplaceAllString(query, "$$$1")

@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"cmp"
@@ -17,14 +17,16 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 )
 
-// A postgresEngine is one connection to PostgreSQL that changes the data.
+// Postgres is one connection to PostgreSQL that changes the data.
 //
 // What costs there is the way: so writes wait until something is asked or the transaction ends, and what many ask goes as
 // one statement (postgres_sets.go). A group of webhooks that nobody has seen before takes two ways: begin, lock and look up all their keys;
 // write all their rows and commit.
-type postgresEngine struct {
+type Postgres struct {
 	connect func(context.Context) (*pgx.Conn, error)
 	conn    *pgx.Conn // nil while there is none
 
@@ -37,7 +39,7 @@ type postgresEngine struct {
 	keys      keyCache
 	downSince time.Time // of the connection; zero while it is up or was not tried
 	down      error
-	refused   *atomic.Pointer[refusal] // the newest, of all writers of the process; nil where nobody asks
+	refused   *atomic.Pointer[Refusal] // the newest, of all writers of the process; nil where nobody asks
 }
 
 // puts are executions of one statement that wait.
@@ -58,17 +60,25 @@ var formsOfServer = sync.OnceValue(func() []serverForm {
 	all := make([]serverForm, len(statements))
 	for i, s := range statements {
 		f := &all[i]
-		f.one = postgresDialect.sql(cmp.Or(s.postgres, s.sql))
+		f.one = s.OnServer()
 		f.table, f.plain = touches(f.one)
 	}
 	return all
 })
 
-func newPostgresEngine(connect func(context.Context) (*pgx.Conn, error)) *postgresEngine {
-	return &postgresEngine{connect: connect, forms: formsOfServer(), sets: make([]*setForm, len(statements))}
+// NewPostgres writes by connections that connect opens. refused has the newest refusal; nil where nobody asks.
+func NewPostgres(connect func(context.Context) (*pgx.Conn, error), refused *atomic.Pointer[Refusal]) *Postgres {
+	return &Postgres{connect: connect, refused: refused, forms: formsOfServer(), sets: make([]*setForm, len(statements))}
 }
 
-func (e *postgresEngine) close() error {
+// Conn is its connection, for who looks at the server as a writer does; nil while there is none.
+func (e *Postgres) Conn() *pgx.Conn { return e.conn }
+
+// Waiting is how many statements wait for the next question, those that go as a set counted once.
+func (e *Postgres) Waiting() int { return len(e.puts) }
+
+// Close ends the connection.
+func (e *Postgres) Close() error {
 	if e.conn == nil {
 		return nil
 	}
@@ -77,16 +87,16 @@ func (e *postgresEngine) close() error {
 	return e.conn.Close(ctx)
 }
 
-// maxPostgresBatch is how many operations share a transaction at the most. Each locks about four hashes, and a server has room for
+// MaxPostgresBatch is how many operations share a transaction at the most. Each locks about four hashes, and a server has room for
 // some thousand locks of all that write to it (max_locks_per_transaction times max_connections).
-const maxPostgresBatch = 64
+const MaxPostgresBatch = 64
 
 // roundFor bounds one way there and back. The server ends a statement sooner (statement_timeout); this is for one that
 // does not answer at all.
 const roundFor = 30 * time.Second
 
-// begin makes sure of a connection; BEGIN goes with what is asked first.
-func (e *postgresEngine) begin() error {
+// Begin makes sure of a connection; BEGIN goes with what is asked first.
+func (e *Postgres) Begin() error {
 	e.began, e.xid, e.puts = false, 0, e.puts[:0]
 	e.keys.clear()
 	if e.conn != nil && !e.conn.IsClosed() {
@@ -98,7 +108,7 @@ func (e *postgresEngine) begin() error {
 	ctx, cancel := context.WithTimeout(context.Background(), connectFor)
 	defer cancel()
 	conn, err := e.connect(ctx)
-	if collided(err) {
+	if Collided(err) {
 		return err // the server serves
 	}
 	if err != nil {
@@ -114,7 +124,8 @@ const (
 	connectAgain = 500 * time.Millisecond
 )
 
-func (e *postgresEngine) commit() error {
+// Commit sends what waits, and COMMIT. Where its answer is lost it finds out what became of it: an *OutageError is that nothing was written.
+func (e *Postgres) Commit() error {
 	if !e.began && len(e.puts) == 0 {
 		return nil // nothing was asked
 	}
@@ -130,7 +141,8 @@ func (e *postgresEngine) commit() error {
 	return e.trouble(err)
 }
 
-func (e *postgresEngine) rollback() {
+// Rollback ends the transaction, or with the connection the server does.
+func (e *Postgres) Rollback() {
 	if e.conn == nil || e.conn.IsClosed() || !e.began {
 		return
 	}
@@ -141,20 +153,21 @@ func (e *postgresEngine) rollback() {
 	}
 }
 
-func (e *postgresEngine) committed() error { return nil }
+// Committed has nothing to ask: what the server confirmed is on its disk.
+func (e *Postgres) Committed() error { return nil }
 
 // lost reports whether an error is that of the connection, not of a statement.
-func (e *postgresEngine) lost(err error) bool {
+func (e *Postgres) lost(err error) bool {
 	return err != nil && e.conn.IsClosed()
 }
 
 // trouble makes an *OutageError of what keeps everybody from writing.
-func (e *postgresEngine) trouble(err error) error {
+func (e *Postgres) trouble(err error) error {
 	if err == nil {
 		return nil
 	}
 	if e.refused != nil && refusesWrites(err) {
-		e.refused.Store(&refusal{err, time.Now()})
+		e.refused.Store(&Refusal{err, time.Now()})
 	}
 	if e.conn.IsClosed() || outage(err) {
 		return &OutageError{err}
@@ -162,10 +175,10 @@ func (e *postgresEngine) trouble(err error) error {
 	return err
 }
 
-// A refusal is what a server that answers said to a write.
-type refusal struct {
-	err error
-	at  time.Time
+// A Refusal is what a server that answers said to a write.
+type Refusal struct {
+	Err error
+	At  time.Time
 }
 
 // refusesWrites reports whether a server answers and will refuse the next write, too: its disk is full, it is set to read only, or
@@ -194,7 +207,7 @@ func outage(err error) bool {
 const resolveFor = 20 * time.Second
 
 // outcome finds out what became of a commit whose answer did not come.
-func (e *postgresEngine) outcome(cause error) error {
+func (e *Postgres) outcome(cause error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), resolveFor)
 	defer cancel()
 	timeline := e.conn.PgConn().CustomData()[timelineKey]
@@ -227,19 +240,21 @@ func (e *postgresEngine) outcome(cause error) error {
 	}
 }
 
-func (e *postgresEngine) exec(s *Statement, args []driver.NamedValue) (changed int64, err error) {
+// Exec asks at once.
+func (e *Postgres) Exec(s *Statement, args []driver.NamedValue) (changed int64, err error) {
 	err = e.ask(func(b *pgx.Batch) {
 		b.Queue(e.forms[s.number].one, values(args)...).Exec(func(tag pgconn.CommandTag) error { changed = tag.RowsAffected(); return nil })
 	})
 	return changed, err
 }
 
-func (e *postgresEngine) query(s *Statement, args []driver.NamedValue, each func(*Row) error) error {
-	return e.queryMany(s, [][]driver.NamedValue{args}, func(_ int, r *Row) error { return each(r) })
+// Query asks at once.
+func (e *Postgres) Query(s *Statement, args []driver.NamedValue, each func(*Row) error) error {
+	return e.QueryMany(s, [][]driver.NamedValue{args}, func(_ int, r *Row) error { return each(r) })
 }
 
-// queryMany keeps the rows until all answers of the round are read: each may ask something itself.
-func (e *postgresEngine) queryMany(s *Statement, all [][]driver.NamedValue, each func(i int, r *Row) error) error {
+// QueryMany keeps the rows until all answers of the round are read: each may ask something itself.
+func (e *Postgres) QueryMany(s *Statement, all [][]driver.NamedValue, each func(i int, r *Row) error) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -266,8 +281,8 @@ func (e *postgresEngine) queryMany(s *Statement, all [][]driver.NamedValue, each
 	return err
 }
 
-// put keeps the statement until something is asked. It joins others of its kind where nothing in between touches their table.
-func (e *postgresEngine) put(s *Statement, args []driver.NamedValue) error {
+// Put keeps the statement until something is asked. It joins others of its kind where nothing in between touches their table.
+func (e *Postgres) Put(s *Statement, args []driver.NamedValue) error {
 	v := values(args)
 	if e.forms[s.number].plain {
 		for i := len(e.puts) - 1; i >= 0; i-- {
@@ -312,10 +327,10 @@ func PostgresText(text string) string {
 }
 
 // ask is round for all but a commit: what keeps everybody from writing is an *OutageError.
-func (e *postgresEngine) ask(add func(*pgx.Batch)) error { return e.trouble(e.round(add)) }
+func (e *Postgres) ask(add func(*pgx.Batch)) error { return e.trouble(e.round(add)) }
 
 // round sends what waits and what add asks, and reads the answers.
-func (e *postgresEngine) round(add func(*pgx.Batch)) error {
+func (e *Postgres) round(add func(*pgx.Batch)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), roundFor)
 	defer cancel()
 	var b pgx.Batch
@@ -336,7 +351,7 @@ func (e *postgresEngine) round(add func(*pgx.Batch)) error {
 }
 
 // queueMany adds a statement for each of all: as a set where it has one and no row is meant twice.
-func (e *postgresEngine) queueMany(b *pgx.Batch, s *Statement, all [][]any, row func(i int, v []driver.Value) error) {
+func (e *Postgres) queueMany(b *pgx.Batch, s *Statement, all [][]any, row func(i int, v []driver.Value) error) {
 	if len(all) > 1 {
 		if e.sets[s.number] == nil {
 			e.sets[s.number] = setOf(e.forms[s.number].one, all[0])
@@ -372,7 +387,7 @@ func queue(b *pgx.Batch, sql string, args []any, row func([]driver.Value) error)
 
 // lock locks hashes in ascending order, so that two transactions never wait for each other, and then looks up what finds
 // lead to: a statement of its own, which sees what was committed before it got the locks. With try it takes those that nobody has.
-func (e *postgresEngine) lock(locks, finds []int64, try bool) error {
+func (e *Postgres) lock(locks, finds []int64, try bool) error {
 	finds = e.keys.unknown(finds)
 	if len(locks) == 0 && len(finds) == 0 {
 		return nil
@@ -392,7 +407,7 @@ func (e *postgresEngine) lock(locks, finds []int64, try bool) error {
 		}
 		if len(finds) > 0 {
 			queue(b, `SELECT hash, part, id FROM keys WHERE hash = ANY ($1::bigint[])`, []any{finds}, func(v []driver.Value) error {
-				e.keys.add(key{Part: v[1].(int64), Hash: v[0].(int64), ID: v[2].(int64)})
+				e.keys.add(keyindex.Key{Part: v[1].(int64), Hash: v[0].(int64), ID: v[2].(int64)})
 				return nil
 			})
 		}
@@ -400,7 +415,10 @@ func (e *postgresEngine) lock(locks, finds []int64, try bool) error {
 }
 
 // short is the beginning of a statement, for an error.
-func short(sql string) string { return cut(strings.Join(strings.Fields(sql), " "), 60) }
+func short(sql string) string {
+	words := strings.Join(strings.Fields(sql), " ")
+	return strings.ToValidUTF8(words[:min(len(words), 60)], "")
+}
 
 // scanValues reads a row as the drivers of SQLite give it.
 func scanValues(rows pgx.Rows) ([]driver.Value, error) {
