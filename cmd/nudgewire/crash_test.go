@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/sandbox"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/test/testserver"
@@ -256,7 +257,7 @@ func (c *crash) settled() {
 	s := c.open()
 	defer s.Close()
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		n, err := s.Counts(c.t.Context())
+		n, err := report.Records{Store: s}.Counts(c.t.Context())
 		if err != nil {
 			c.t.Fatal(err)
 		}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/nudgewire/nudgewire/internal/contacts"
 )
 
 const (
@@ -22,7 +24,7 @@ func (a *App) readContacts(ctx context.Context) error {
 	log, watch := a.log.Named("contacts"), a.newWatch()
 	for {
 		began := time.Now()
-		n, err := a.store.ReadContacts(ctx, watch.Look)
+		n, err := contacts.Records{Store: a.store}.ReadContacts(ctx, watch.Look)
 		pause := readLook
 		switch {
 		case err != nil:

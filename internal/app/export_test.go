@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/report"
 )
 
 // LateRules is what the daemon does once a minute for a while after a change of its config.
@@ -16,7 +18,7 @@ func LookForSilence(a *App) { _ = a.lookForSilence(context.Background(), map[str
 
 // NoteTotals has the shares of failures counted as if it were at.
 func NoteTotals(a *App, at time.Time) {
-	totals, err := a.store.Totals(context.Background())
+	totals, err := report.Records{Store: a.store}.Totals(context.Background())
 	if err != nil {
 		panic(err)
 	}

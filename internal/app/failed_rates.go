@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
@@ -120,7 +121,7 @@ func (a *App) watchFailedRates(ctx context.Context) error {
 	tick := time.NewTicker(rateLook)
 	defer tick.Stop()
 	for {
-		if totals, err := a.store.Totals(ctx); err == nil {
+		if totals, err := (report.Records{Store: a.store}).Totals(ctx); err == nil {
 			a.rates.noteTotals(totals, a.store.Now())
 		} else if ctx.Err() == nil {
 			a.log.Warn("count what failed", zap.Error(err))

@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/metrics"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/webhooks"
@@ -55,10 +56,10 @@ func (a *App) readFigures(ctx context.Context) (f metrics.Figures, err error) {
 		return f, errors.New("status shows no daemon")
 	}
 	f.Now = a.store.Now()
-	if f.Backlogs, err = a.store.Backlogs(ctx, f.Now); err != nil {
+	if f.Backlogs, err = (report.Records{Store: a.store}).Backlogs(ctx, f.Now); err != nil {
 		return f, err
 	}
-	if f.Runs, err = a.store.RunsOpen(ctx); err != nil {
+	if f.Runs, err = (report.Records{Store: a.store}).RunsOpen(ctx); err != nil {
 		return f, err
 	}
 	f.Commits = a.store.Stats()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -288,7 +289,7 @@ func TestFourHundredDaysAndMore(t *testing.T) {
 // told looks at the story of a phone that has one event a day.
 func (y *years) told(phone messaging.Phone, days int) {
 	y.Helper()
-	stories, err := y.Story(y.Context(), phone, 2000)
+	stories, err := history.Records{Store: y.Store}.Story(y.Context(), phone, 2000)
 	y.must(err)
 	slices.Reverse(stories)                    // the newest first
 	if n := len(stories); n < 180 || n > 192 { // then their phone is masked
@@ -317,7 +318,7 @@ func (y *years) told(phone messaging.Phone, days int) {
 }
 
 // masked are the stories of events whose phone is masked and looks like this one, the newest first.
-func (y *years) masked(phone messaging.Phone) (stories []store.Story) {
+func (y *years) masked(phone messaging.Phone) (stories []history.Story) {
 	y.Helper()
 	events, err := y.Events(y.Context(), store.EventFilter{Limit: 100_000})
 	y.must(err)
@@ -325,7 +326,7 @@ func (y *years) masked(phone messaging.Phone) (stories []store.Story) {
 		if string(e.Contact.Phone) != phone.Masked() {
 			continue
 		}
-		s, err := y.EventStory(y.Context(), e.ID)
+		s, err := history.Records{Store: y.Store}.EventStory(y.Context(), e.ID)
 		y.must(err)
 		for _, d := range s.Messages {
 			if d.Phone != e.Contact.Phone || d.Key != "" || len(d.Send.Variables) > 0 {

@@ -24,8 +24,8 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/metrics"
 	"github.com/nudgewire/nudgewire/internal/pace"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/server"
-	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
 
@@ -50,7 +50,7 @@ func figures() metrics.Figures {
 				Turned: []webhooks.TurnedView{{Count: 2}},
 			},
 		},
-		Backlogs: map[string]store.Backlog{"": {Urgent: 1, Marketing: 9, PollsOverdue: 2}},
+		Backlogs: map[string]report.Backlog{"": {Urgent: 1, Marketing: 9, PollsOverdue: 2}},
 		Runs:     map[messaging.RunState]int64{messaging.RunAwaiting: 1},
 		Accounts: []metrics.Account{{
 			Budget: pace.State{Configured: 20, Pace: pace.Pace{Rate: 20, Busiest: 10}, Sends: 30},

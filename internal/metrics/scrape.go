@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/delivery/tracker"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/pace"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
@@ -23,7 +24,7 @@ type Source func(ctx context.Context) (Figures, error)
 type Figures struct {
 	Now      time.Time // by the clock of the store
 	Status   server.StatusView
-	Backlogs map[string]store.Backlog // by account, as rows name it
+	Backlogs map[string]report.Backlog // by account, as rows name it
 	Runs     map[messaging.RunState]int64
 	Commits  store.Stats
 	Accounts []Account

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/access"
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
@@ -116,7 +117,7 @@ func (p Preview) replayOne(ctx context.Context, id messaging.EventID, in *Replay
 	out.ID = id
 	queued := map[string]string{}
 	for at, times := id, 0; times < maxReplays; times++ {
-		s, err := p.Store.EventStory(ctx, at)
+		s, err := history.Records{Store: p.Store}.EventStory(ctx, at)
 		if errors.Is(err, messaging.ErrNotFound) {
 			out.Refused = "there is no such event"
 			return out, nil
@@ -179,7 +180,7 @@ func (p Preview) replayNow(ctx context.Context, plan *messaging.Plan, out *Repla
 }
 
 // notReplayable is why an event is not decided about again; "" for one that may be. A replay of it is one, where its event is.
-func (p Preview) notReplayable(s *store.Story) string {
+func (p Preview) notReplayable(s *history.Story) string {
 	e := &s.Event
 	switch {
 	case e.Forgotten, e.Cleared, len(e.Payload) == 0:
@@ -200,7 +201,7 @@ func (p Preview) notReplayable(s *store.Story) string {
 
 // replayPlan is what the rules of now make of a stored event, but for those in queued, which pass it over. Nothing is looked up again, and
 // what it says of its contact's wishes is not carried out again: they may have changed since.
-func (p Preview) replayPlan(s *store.Story, queued map[string]string) (messaging.Plan, *Trial) {
+func (p Preview) replayPlan(s *history.Story, queued map[string]string) (messaging.Plan, *Trial) {
 	rules, _ := p.Rules("")
 	now := p.Now().UTC()
 	e := s.Event

@@ -18,6 +18,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/duerules"
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
@@ -267,7 +268,7 @@ func (in *TestSendRequest) order() ([]byte, error) {
 
 // testBefore is the message that was asked for with the same Idempotency-Key.
 func (p Preview) testBefore(ctx context.Context, id messaging.EventID, order []byte) (messaging.MessageID, error) {
-	s, err := p.Store.EventStory(ctx, id)
+	s, err := history.Records{Store: p.Store}.EventStory(ctx, id)
 	if err != nil {
 		return 0, err
 	}

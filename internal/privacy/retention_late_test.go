@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
@@ -86,7 +87,7 @@ func TestForgettingLeavesDecisionsThatAreNotKept(t *testing.T) {
 	if waits := a.erase(); waits != "" {
 		t.Fatal(waits)
 	}
-	s, err := a.EventStory(t.Context(), 1)
+	s, err := history.Records{Store: a.erasing.Records.Store}.EventStory(t.Context(), 1)
 	a.must(err)
 	if !s.Unsaid || len(s.Decisions) != 1 {
 		t.Errorf("unsaid %v, %+v", s.Unsaid, s.Decisions)

@@ -13,7 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nudgewire/nudgewire/internal/contacts"
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
@@ -118,7 +121,7 @@ func (a aging) live(n int) {
 	a.must(a.RejectRequest(a.Context(), messaging.RejectedRequest{Connector: "shop", Status: 401, Stage: "verify", Reason: "no", At: a.now}))
 	for n := 1; n > 0; {
 		var err error
-		n, err = a.ReadContacts(a.Context(), nil)
+		n, err = contacts.Records{Store: a.erasing.Records.Store}.ReadContacts(a.Context(), nil)
 		a.must(err)
 	}
 }
@@ -179,7 +182,7 @@ func TestWhatIsOldGoesByItsKindAndLeavesNothing(t *testing.T) {
 	if diff := cmp.Diff(want, v.Removed); diff != "" || len(v.Oldest) > 0 {
 		t.Errorf("removed (-want +got):\n%s\noldest: %v", diff, v.Oldest)
 	}
-	totals, err := a.Totals(t.Context())
+	totals, err := report.Records{Store: a.erasing.Records.Store}.Totals(t.Context())
 	a.must(err)
 	if totals["events"] != 1000 || totals["messages"] != 800 {
 		t.Errorf("what was stored in all is %v", totals)
@@ -208,7 +211,7 @@ func TestWhatHasNotEndedIsKeptWhole(t *testing.T) {
 	a.now = a.now.Add(1000 * day)
 	a.retain(keepUsual)
 	for id := messaging.EventID(1); id <= lookup.EventID; id++ {
-		s, err := a.EventStory(t.Context(), id)
+		s, err := history.Records{Store: a.erasing.Records.Store}.EventStory(t.Context(), id)
 		if err != nil {
 			t.Fatalf("event %d: %v", id, err)
 		}
@@ -233,7 +236,7 @@ func TestWhatHasNotEndedIsKeptWhole(t *testing.T) {
 	a.must(a.CancelMessage(t.Context(), waits.Decisions[0].MessageID, ""))
 	a.now = a.now.Add(399 * day)
 	a.retain(keepUsual)
-	if s, err := a.EventStory(t.Context(), waits.EventID); err != nil || !s.FactsCleared || len(s.Messages) != 1 || len(s.Decisions) != 1 || !strings.Contains(s.Decisions[0].Reason, "retention.decisions") {
+	if s, err := (history.Records{Store: a.erasing.Records.Store}).EventStory(t.Context(), waits.EventID); err != nil || !s.FactsCleared || len(s.Messages) != 1 || len(s.Decisions) != 1 || !strings.Contains(s.Decisions[0].Reason, "retention.decisions") {
 		t.Errorf("399 days after its end: %+v, %v", s, err)
 	}
 	a.now = a.now.Add(2 * day)
@@ -396,7 +399,7 @@ func TestNeighboursOfWhatWaitsDoNotStayWithIt(t *testing.T) {
 			t.Errorf("run %d removed %v", again, run.Removed)
 		}
 		for id := messaging.EventID(1); id <= 9; id++ {
-			s, err := a.EventStory(t.Context(), id)
+			s, err := history.Records{Store: a.erasing.Records.Store}.EventStory(t.Context(), id)
 			a.must(err)
 			kept := id == 5
 			if s.Cleared == kept || s.FactsCleared == kept || s.Unsaid == kept || (len(s.Payload) > 0) != kept || len(s.Decisions) != 1 || len(s.Messages) != 1 {

@@ -20,6 +20,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/drift"
 	"github.com/nudgewire/nudgewire/internal/duerules"
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
@@ -135,7 +136,7 @@ func (a admin) status(ctx context.Context, _ None) (StatusView, error) {
 	if _, damaged := errors.AsType[*sqlite.DamagedError](err); err != nil && (damaged || a.Store.Shares()) {
 		return StatusView{}, refusal.Newf(http.StatusServiceUnavailable, a.Store.Hint(err), "webhooks are rejected and nothing is sent: %v", err)
 	}
-	c, err := a.Store.Counts(ctx)
+	c, err := report.Records{Store: a.Store}.Counts(ctx)
 	if err != nil {
 		return StatusView{}, err
 	}
@@ -244,7 +245,7 @@ func (a admin) eventsOf(ctx context.Context, q ListQuery, phone messaging.Phone)
 }
 
 func (a admin) event(ctx context.Context, id messaging.EventID) (StoryView, error) {
-	s, err := a.Store.EventStory(ctx, id)
+	s, err := history.Records{Store: a.Store}.EventStory(ctx, id)
 	if err != nil {
 		return StoryView{}, err
 	}
@@ -254,7 +255,7 @@ func (a admin) event(ctx context.Context, id messaging.EventID) (StoryView, erro
 	return v, err
 }
 
-func storyView(s *store.Story) StoryView {
+func storyView(s *history.Story) StoryView {
 	v := StoryView{Event: eventView(&s.Event, s.Decisions), Messages: make([]MessageView, 0, len(s.Messages))}
 	v.Event.Lookup, v.Event.Unsaid = s.Lookup, s.Unsaid
 	for i := range s.Messages {
@@ -269,7 +270,7 @@ func (a admin) rejectedRequests(ctx context.Context, in ListQuery) ([]messaging.
 	if err != nil {
 		return nil, err
 	}
-	rows, err := a.Store.RejectedRequests(ctx, store.RejectedRequestFilter{Since: q.Since, Limit: q.Limit, Connector: q.Connector, Before: q.Before})
+	rows, err := history.Records{Store: a.Store}.RejectedRequests(ctx, history.RejectedRequestFilter{Since: q.Since, Limit: q.Limit, Connector: q.Connector, Before: q.Before})
 	if err != nil {
 		return nil, err
 	}
@@ -444,7 +445,7 @@ func (a admin) why(ctx context.Context, in ListQuery) ([]StoryView, error) {
 	if phone == "" {
 		return nil, refusal.Fieldf("phone", "", "why needs a phone")
 	}
-	stories, err := a.Store.Story(ctx, phone, q.Limit)
+	stories, err := history.Records{Store: a.Store}.Story(ctx, phone, q.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -627,7 +628,7 @@ func (a admin) send(ctx context.Context, in SendRequest) (MessageView, error) {
 // sentBefore is the message that was asked for with the same Idempotency-Key. Another request with that key is refused, as far as what
 // was asked then is still kept.
 func (a admin) sentBefore(ctx context.Context, id messaging.EventID, raw []byte) (MessageView, error) {
-	s, err := a.Store.EventStory(ctx, id)
+	s, err := history.Records{Store: a.Store}.EventStory(ctx, id)
 	if err != nil {
 		return MessageView{}, err
 	}

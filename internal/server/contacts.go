@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/access"
+	"github.com/nudgewire/nudgewire/internal/contacts"
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/refusal"
@@ -81,7 +83,7 @@ func (a admin) findContacts(ctx context.Context, text string) ([]messaging.Found
 	if strings.TrimSpace(text) == "" {
 		return nil, refusal.Fieldf("find", "a part of a name or of an e-mail address, an order, or a cart", "there is nothing to look for")
 	}
-	found, err := a.Store.FindContacts(ctx, text)
+	found, err := contacts.Records{Store: a.Store}.FindContacts(ctx, text)
 	if found == nil {
 		found = []messaging.FoundContact{}
 	}
@@ -101,7 +103,7 @@ const waitsForRewrite = "the database to be written anew"
 
 func contactOf(ctx context.Context, st *store.Store, phone messaging.Phone) (v ContactView, err error) {
 	v = ContactView{Phone: phone, Consents: []messaging.ConsentRecord{}}
-	if v.Known, err = st.KnownContact(ctx, phone); err != nil {
+	if v.Known, err = (contacts.Records{Store: st}).KnownContact(ctx, phone); err != nil {
 		return v, err
 	}
 	block, blocked, err := st.BlockOf(ctx, phone)
@@ -153,7 +155,7 @@ func DataOf(ctx context.Context, st *store.Store, phone messaging.Phone, now tim
 	if v.Contact, err = contactOf(ctx, st, phone); err != nil {
 		return v, err
 	}
-	stories, err := st.Story(ctx, phone, maxData)
+	stories, err := history.Records{Store: st}.Story(ctx, phone, maxData)
 	if err != nil {
 		return v, err
 	}

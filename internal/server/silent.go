@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -70,7 +70,7 @@ func (a admin) unverified(ctx context.Context, last map[string]time.Time, loaded
 				since = other
 			}
 		}
-		requests, err := a.Store.RejectedRequests(ctx, store.RejectedRequestFilter{Connector: name, Since: since, Limit: mostUnverified})
+		requests, err := history.Records{Store: a.Store}.RejectedRequests(ctx, history.RejectedRequestFilter{Connector: name, Since: since, Limit: mostUnverified})
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/backup"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/report"
 )
 
 // lookBack is how long ago what is worth a note may have happened.
@@ -24,7 +25,7 @@ func GatherStatus(ctx context.Context, o AdminOptions) (StatusView, error) {
 func (a admin) gatherStatus(ctx context.Context, v *StatusView) (err error) {
 	now := a.Now()
 	if v.Counts == nil {
-		if v.Counts, err = a.Store.Totals(ctx); err != nil {
+		if v.Counts, err = (report.Records{Store: a.Store}).Totals(ctx); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
@@ -42,7 +43,7 @@ func (r *reasoner) reasonOf(ctx context.Context, m messageKey) (string, error) {
 	if !played {
 		return "", nil
 	}
-	story, err := r.Store.EventStory(ctx, number)
+	story, err := history.Records{Store: r.Store}.EventStory(ctx, number)
 	if err != nil {
 		return "", err
 	}

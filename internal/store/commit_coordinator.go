@@ -85,7 +85,7 @@ func (t *Tx) Lock(hashes ...int64) error { return t.peers.lock(t, hashes, nil) }
 
 // A key leads from a hash to a row: to an event by its connector and dedupe key, part is then its day; to a
 // message by its correlation key, part is then correlations; to the tombstones of a correlation key, part is then
-// tombstones and the number 0; or to an event by its phone, or by what people search it by and by its order (see contact_read.go).
+// tombstones and the number 0; or to an event by its phone, or by what people search it by and by its order (see package contacts).
 type key = keyindex.Key
 
 // The parts that are no days. Days are above them.

@@ -78,6 +78,9 @@ var counterNames = [counterCount]string{
 	countRejectedRequests:   "requests_rejected",
 }
 
+// CounterNames are what the counters that are always there are called.
+func CounterNames() []string { return counterNames[:] }
+
 // Each writer counts in a row of its own, or all would wait for one. The view "counters" has the sums.
 var countSQL = engine.SQL(`INSERT INTO counts (name, writer, value) VALUES (?1, {{writer}}, ?2)
 		ON CONFLICT (name, writer) DO UPDATE SET value = counts.value + excluded.value`)

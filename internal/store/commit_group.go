@@ -24,7 +24,7 @@ type lane int
 const (
 	LaneWork   lane = iota // claims, outcomes, polls, people: never refused
 	laneIngest             // events and rejected requests: bounded, because strangers send them
-	laneRows               // rows of lists, 512 at a time: they are long, so that each batch takes one
+	LaneRows               // rows of lists, 512 at a time: they are long, so that each batch takes one
 	laneAlone              // of laneWork what must run after all of its kind that came before; do chooses it
 
 	laneCount
@@ -200,7 +200,7 @@ func (g *groupCommit) takeBatch(flusher int, batch []*waiting) (_ []*waiting, cl
 	defer g.mu.Unlock()
 	more := false
 	turn := g.turn(flusher)
-	for _, l := range [laneCount]lane{laneAlone, LaneWork, laneIngest, laneRows} {
+	for _, l := range [laneCount]lane{laneAlone, LaneWork, laneIngest, LaneRows} {
 		if l == laneAlone && flusher > 0 {
 			continue
 		}
@@ -209,7 +209,7 @@ func (g *groupCommit) takeBatch(flusher int, batch []*waiting) (_ []*waiting, cl
 		switch {
 		case !turn(l):
 			n = 0
-		case l == laneRows:
+		case l == LaneRows:
 			n = min(n, 1)
 		}
 		batch = append(batch, q[:n]...)
@@ -238,7 +238,7 @@ func (g *groupCommit) turn(flusher int) func(lane) bool {
 	if len(g.wake) == 1 {
 		return func(lane) bool { return true }
 	}
-	work := len(g.lanes[LaneWork])+len(g.lanes[laneRows]) > 0 || flusher == 0 && len(g.lanes[laneAlone]) > 0
+	work := len(g.lanes[LaneWork])+len(g.lanes[LaneRows]) > 0 || flusher == 0 && len(g.lanes[laneAlone]) > 0
 	events := len(g.lanes[laneIngest]) > 0 && (!work || !g.events[flusher])
 	g.events[flusher] = events
 	return func(l lane) bool { return (l == laneIngest) == events }

@@ -91,14 +91,6 @@ func heardReads(t *testing.T, s *Store) []string {
 	// A phone's events are looked for where there are events.
 	_, err = s.Accept(t.Context(), []messaging.Plan{testPlan("1")})
 	failIf(t, err)
-	_, err = s.Story(t.Context(), "447700900123", 5)
-	failIf(t, err)
-	_, err = s.KnownContact(t.Context(), "447700900123")
-	failIf(t, err)
-	_, err = s.FindContacts(t.Context(), "1")
-	failIf(t, err)
-	_, err = s.ReadContacts(t.Context(), nil)
-	failIf(t, err)
 	if _, err := s.MessageByServiceID(t.Context(), "wamid.1"); !errors.Is(err, messaging.ErrNotFound) {
 		t.Fatal(err)
 	}

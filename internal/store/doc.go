@@ -27,8 +27,8 @@
 // What knows SQLite and PostgreSQL, and no table, is package engine: how a statement is written for both, and the connections that run it.
 //
 // What only one feature needs stands in its folder, with its statements, as methods of its Records: package auth has who
-// may come in, report the numbers that people look at, alerts and outbox what is told to people and systems outside,
-// privacy what is removed by its age, or because its contact is to be forgotten, delivery/enricher the refresh tokens of
-// look-ups. Their tables are in schema.sql. Package transfer copies all of it to another engine; moves.go and
-// moves_server.go open both places for that.
+// may come in, report the numbers that people look at, history what happened to an event and a phone, contacts what events
+// say of people, alerts and outbox what is told to people and systems outside, privacy what is removed by its age, or because
+// its contact is to be forgotten, delivery/enricher the refresh tokens of look-ups. Their tables are in schema.sql. Package
+// transfer copies all of it to another engine; moves.go and moves_server.go open both places for that.
 package store

@@ -107,8 +107,8 @@ func factsOf(e *messaging.Event) (string, error) {
 	return text, err
 }
 
-// addFacts fills in what factsOf encoded.
-func addFacts(text string, e *messaging.Event) error {
+// AddFacts fills in what factsOf encoded.
+func AddFacts(text string, e *messaging.Event) error {
 	if text == "" {
 		return nil
 	}

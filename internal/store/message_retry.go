@@ -181,8 +181,8 @@ func (t *Tx) enqueueEventRetry(d *messaging.Message, now, due, expires time.Time
 	return "", t.queued(next, &ready, proposal.Correlation, d, engine.Micro(due))
 }
 
-// withRetries adds to the numbers of messages those that took their places.
-func (s *Store) withRetries(ctx context.Context, ids []messaging.MessageID) ([]messaging.MessageID, error) {
+// WithRetries adds to the numbers of messages those that took their places.
+func (s *Store) WithRetries(ctx context.Context, ids []messaging.MessageID) ([]messaging.MessageID, error) {
 	for from := 0; from < len(ids); {
 		some := ids[from:min(len(ids), from+engine.PerList)]
 		from += len(some)

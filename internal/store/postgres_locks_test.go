@@ -114,7 +114,7 @@ func TestManyFlushersKeepEventsApart(t *testing.T) {
 		for range 5 {
 			put(t, g, LaneWork, 3, nothing)
 			put(t, g, laneIngest, 7, nothing)
-			put(t, g, laneRows, 1, nothing)
+			put(t, g, LaneRows, 1, nothing)
 		}
 		g.close()
 		events, work := 0, 0

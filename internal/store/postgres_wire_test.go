@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
@@ -35,7 +36,7 @@ func TestLostCommits(t *testing.T) {
 	}
 	count := func(s *scene, what string) int64 {
 		s.t.Helper()
-		c, err := s.Totals(s.t.Context())
+		c, err := report.Records{Store: s.Store}.Totals(s.t.Context())
 		if err != nil {
 			s.t.Fatal(err)
 		}

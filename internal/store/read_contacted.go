@@ -31,7 +31,7 @@ func (s *Store) SentTo(ctx context.Context, phones []messaging.Phone, since time
 	}
 	for some := range slices.Chunk(phones, perContacted) {
 		var found []messaging.Contacted
-		err := s.Write(ctx, laneRows, func(t *Tx) error {
+		err := s.Write(ctx, LaneRows, func(t *Tx) error {
 			found = found[:0]
 			triggers, err := t.triggerNames()
 			if err != nil {

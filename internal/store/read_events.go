@@ -31,9 +31,11 @@ type EventRow struct {
 	Lookup    *messaging.PendingLookup // what it waits for before it is planned; nil for nothing
 }
 
-const eventColumns = `id, connector, kind, topic, dedupe_key, phone, phone_problem, occurred_at, received_at`
+// EventColumns are those that ScanEvent reads, in this order.
+const EventColumns = `id, connector, kind, topic, dedupe_key, phone, phone_problem, occurred_at, received_at`
 
-func scanEvent(r *engine.Row) messaging.Event {
+// ScanEvent reads EventColumns. What the event says of its contact is not among them.
+func ScanEvent(r *engine.Row) messaging.Event {
 	return messaging.Event{
 		ID: messaging.EventID(r.Int()), Connector: r.Text(), Kind: r.Text(), Topic: r.Text(), DedupeKey: r.Text(),
 		Contact:    messaging.Contact{Phone: r.Phone(), PhoneProblem: r.Text()},
@@ -95,8 +97,8 @@ func (s *Store) listEvents(ctx context.Context, f EventFilter) (out []EventRow, 
 			q.And(`(SELECT count(*) FROM decisions d WHERE d.event_id = events.id AND (d.trigger_name = ? OR ? = '') AND (d.outcome = ? OR ? = '')) > 0`,
 				f.Trigger, f.Trigger, string(f.Outcome), string(f.Outcome))
 		}
-		err := s.Rows(ctx, q.SQL(eventColumns, "events", "id DESC", f.Limit-len(out)), q.Args, func(r *engine.Row) error {
-			out = append(out, EventRow{Event: scanEvent(r)})
+		err := s.Rows(ctx, q.SQL(EventColumns, "events", "id DESC", f.Limit-len(out)), q.Args, func(r *engine.Row) error {
+			out = append(out, EventRow{Event: ScanEvent(r)})
 			return nil
 		})
 		if err != nil {
@@ -106,11 +108,11 @@ func (s *Store) listEvents(ctx context.Context, f EventFilter) (out []EventRow, 
 			break
 		}
 	}
-	return out, s.addDecisions(ctx, out)
+	return out, s.AddDecisions(ctx, out)
 }
 
-// addDecisions fills in what the triggers said to each event.
-func (s *Store) addDecisions(ctx context.Context, events []EventRow) error {
+// AddDecisions fills in what the triggers said to each event.
+func (s *Store) AddDecisions(ctx context.Context, events []EventRow) error {
 	at := make(map[messaging.EventID]*EventRow, len(events))
 	ids := make([]messaging.EventID, len(events))
 	for i := range events {
@@ -134,8 +136,8 @@ func (s *Store) addDecisions(ctx context.Context, events []EventRow) error {
 // retention has not cleared those away. ErrNotFound when there is none.
 func (s *Store) Event(ctx context.Context, id messaging.EventID) (e messaging.Event, err error) {
 	found := false
-	err = s.Rows(ctx, `SELECT `+eventColumns+` FROM events WHERE id = ?1`, []any{int64(id)}, func(r *engine.Row) error {
-		e, found = scanEvent(r), true
+	err = s.Rows(ctx, `SELECT `+EventColumns+` FROM events WHERE id = ?1`, []any{int64(id)}, func(r *engine.Row) error {
+		e, found = ScanEvent(r), true
 		return nil
 	})
 	if err == nil && !found {
@@ -158,7 +160,7 @@ func addContent(r *engine.Row, e *messaging.Event) error {
 	e.ContentType = r.Text()
 	facts, payload, err := UnpackContent(r.Blob())
 	if err == nil {
-		e.Payload, err = payload, addFacts(facts, e)
+		e.Payload, err = payload, AddFacts(facts, e)
 	}
 	e.FactsCleared = cleared == clearedFacts
 	e.Cleared, e.Forgotten = e.FactsCleared || cleared == clearedPayload, e.Forgotten || cleared == clearedForgotten
@@ -180,11 +182,29 @@ func (s *Store) RequestOf(ctx context.Context, id messaging.MessageID) (string, 
 	if err != nil || len(of) == 0 || of[0] == 0 {
 		return "", Wrap(err, "request of message %d", id)
 	}
-	return s.requestOf(ctx, of[0])
+	return s.EventRequest(ctx, of[0])
 }
 
-func (s *Store) requestOf(ctx context.Context, id messaging.EventID) (string, error) {
+// EventRequest is the id of the request that brought an event; "" where it is not known.
+func (s *Store) EventRequest(ctx context.Context, id messaging.EventID) (string, error) {
 	e := messaging.Event{ID: id}
 	err := s.addPayload(ctx, &e)
 	return e.Request, Wrap(err, "request of event %d", id)
+}
+
+// FirstEventSince is a number before which no event was received at or after since.
+func (s *Store) FirstEventSince(ctx context.Context, since time.Time) (messaging.EventID, error) {
+	id, err := s.FirstSince(ctx, "events", "received_at", since)
+	return messaging.EventID(id), Wrap(err, "find the first event")
+}
+
+// PastEvents are events in the order in which they came, whole as far as they are kept: from a number on, and at most limit.
+func (s *Store) PastEvents(ctx context.Context, from messaging.EventID, limit int) ([]messaging.Event, error) {
+	var q engine.Select
+	q.And("id >= ?", int64(from))
+	out, err := List(ctx, s, q.SQL(EventColumns+`, cleared, content_type, content`, "events", "id", limit), q.Args, func(r *engine.Row) (messaging.Event, error) {
+		e := ScanEvent(r)
+		return e, addContent(r, &e)
+	})
+	return out, Wrap(err, "read events")
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
-// history fills a new ledger with messages that ended long ago, and as many events as
+// filledLedger fills a new ledger with messages that ended long ago, and as many events as
 // asked, by plain SQL: the point is what is there, not how it came.
-func history(b *testing.B, messages, events int) (path string) {
+func filledLedger(b *testing.B, messages, events int) (path string) {
 	b.Helper()
 	path = filepath.Join(b.TempDir(), "nudgewire.db")
 	s, err := Open(b.Context(), Options{DSN: "sqlite:" + path})
@@ -80,7 +80,7 @@ func BenchmarkClaim(b *testing.B) {
 			if rows > 0 && testing.Short() {
 				b.Skip("fills a large ledger")
 			}
-			s := openBench(b, history(b, rows, 0))
+			s := openBench(b, filledLedger(b, rows, 0))
 			defer func() { _ = s.Close() }()
 			claimOneByOne(b, s)
 		})
@@ -93,17 +93,17 @@ func BenchmarkOpen(b *testing.B) {
 	if testing.Short() {
 		b.Skip("fills a large ledger")
 	}
-	path := history(b, 1_000_000, 1_000_000)
+	path := filledLedger(b, 1_000_000, 1_000_000)
 	var worst time.Duration
 	b.ResetTimer()
 	for range b.N {
 		start := time.Now()
 		s := openBench(b, path)
 		worst = max(worst, time.Since(start))
-		if _, err := s.Story(b.Context(), "447710500000", 10); err != nil {
+		if _, err := s.Events(b.Context(), EventFilter{Phone: "447710500000", Limit: 10}); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := s.Counts(b.Context()); err != nil {
+		if _, _, err := s.NextDue(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 		if err := s.Close(); err != nil {

@@ -101,7 +101,7 @@ func (s *Store) where(ctx context.Context, f MessageFilter) (*engine.Select, err
 		if err != nil {
 			return nil, err
 		}
-		queued, err := s.withRetries(ctx, queuedBy(decisions))
+		queued, err := s.WithRetries(ctx, QueuedBy(decisions))
 		if err != nil {
 			return nil, err
 		}
@@ -215,13 +215,14 @@ func (s *Store) messagesOf(ctx context.Context, phone messaging.Phone) (ids []me
 		ids = append(ids, rows...)
 	}
 	if err == nil {
-		ids, err = s.withRetries(ctx, ids)
+		ids, err = s.WithRetries(ctx, ids)
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids), err
 }
 
-func queuedBy(decisions []messaging.Decision) (ids []messaging.MessageID) {
+// QueuedBy are the messages that decisions name, each once for each of them.
+func QueuedBy(decisions []messaging.Decision) (ids []messaging.MessageID) {
 	for _, d := range decisions {
 		if d.MessageID != 0 {
 			ids = append(ids, d.MessageID)
@@ -258,7 +259,7 @@ func (s *Store) oneMessage(ctx context.Context, where string, arg any) (messagin
 
 // MessageStory is one message with its story. ErrNotFound when there is none.
 func (s *Store) MessageStory(ctx context.Context, id messaging.MessageID) (MessageStory, error) {
-	one, err := s.storiesByID(ctx, []messaging.MessageID{id})
+	one, err := s.StoriesByID(ctx, []messaging.MessageID{id})
 	if err == nil && len(one) == 0 {
 		err = messaging.ErrNotFound
 	}
@@ -268,8 +269,8 @@ func (s *Store) MessageStory(ctx context.Context, id messaging.MessageID) (Messa
 	return one[0], nil
 }
 
-// storiesByID are those of the messages that are there, by number.
-func (s *Store) storiesByID(ctx context.Context, ids []messaging.MessageID) (out []MessageStory, err error) {
+// StoriesByID are those of the messages that are there, by number.
+func (s *Store) StoriesByID(ctx context.Context, ids []messaging.MessageID) (out []MessageStory, err error) {
 	for some := range slices.Chunk(ids, engine.PerList) {
 		found, err := List(ctx, s, `SELECT `+storyColumns+` FROM messages WHERE id IN `+engine.In(some)+` ORDER BY id`, nil, shownStory)
 		if err != nil {
@@ -344,4 +345,21 @@ func (d *MessageStory) addAcceptance() {
 	d.Attempts = append(d.Attempts, messaging.Attempt{
 		MessageID: d.ID, Number: d.Attempt, State: messaging.StateAccepted, At: d.AcceptedAt,
 	})
+}
+
+// PastMessages are messages that events led to, in the order in which they were planned: after a number, and at most limit. What is filled
+// in is there as far as it is kept. One that a person sent again is left out, for which the first one stands, and so are tests.
+func (s *Store) PastMessages(ctx context.Context, after messaging.MessageID, limit int) ([]messaging.Message, error) {
+	var q engine.Select
+	q.And("id > ?", int64(after))
+	q.And("event_id > 0 AND replaces = 0 AND test = ''")
+	out, err := List(ctx, s, q.SQL(messageColumns+", "+serviceColumns, "messages", "id", limit), q.Args, func(r *engine.Row) (messaging.Message, error) {
+		m, send := ScanMessage(r)
+		scanService(r, &m)
+		if r.Err != nil {
+			return m, r.Err
+		}
+		return m, decodeSend(&m, send)
+	})
+	return out, Wrap(err, "read messages")
 }

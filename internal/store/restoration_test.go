@@ -428,9 +428,9 @@ func TestWhatFailedBeforeTheLossDoesNotGoAgain(t *testing.T) {
 			t.Fatalf("%d polls", len(polls))
 		}
 		c.must(c.FinishPoll(c.Context(), messaging.Poll{MessageID: id, Status: messaging.StatusFailed, Error: "insufficient points", Class: messaging.ErrorNoPoints, Final: true, At: c.now}))
-		n, err := c.Counts(c.Context())
-		if c.must(err); (n.Waiting == 0) != restored {
-			t.Errorf("restored %v: %d wait", restored, n.Waiting)
+		n, err := c.WaitingFor(c.Context(), "")
+		if c.must(err); (n == 0) != restored {
+			t.Errorf("restored %v: %d wait", restored, n)
 		}
 	}
 }

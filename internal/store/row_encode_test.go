@@ -59,7 +59,7 @@ func TestEveryFactComesBack(t *testing.T) {
 	got.Contact.Phone, got.Contact.PhoneProblem = e.Contact.Phone, e.Contact.PhoneProblem // columns of their own
 	facts, err := factsOf(&e)
 	if err == nil {
-		err = addFacts(facts, &got)
+		err = AddFacts(facts, &got)
 	}
 	if err != nil {
 		t.Fatal(err)

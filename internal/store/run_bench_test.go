@@ -15,7 +15,7 @@ import (
 // few messages of each never came to an end, as phones that are off leave them.
 func runsHistory(b *testing.B, runs, rows int) *Store {
 	b.Helper()
-	path := history(b, runs*rows, runs*rows)
+	path := filledLedger(b, runs*rows, runs*rows)
 	db, err := engine.OpenFile(path, "PRAGMA synchronous = OFF", "PRAGMA cache_size = -262144")
 	if err != nil {
 		b.Fatal(err)

@@ -193,7 +193,7 @@ func (s *Store) PhoneRows(ctx context.Context, phone messaging.Phone, limit int)
 	ids, err := s.rowsOf(ctx, phone, limit)
 	var rows []MessageStory
 	if err == nil {
-		rows, err = s.storiesByID(ctx, ids)
+		rows, err = s.StoriesByID(ctx, ids)
 	}
 	for i := range rows {
 		out = append(out, RowStory{MessageStory: rows[i]})

@@ -32,7 +32,7 @@ CREATE TABLE events (
 CREATE INDEX events_data_requests ON events (id) WHERE kind = 'contact.data_requested';
 
 -- What leads from the hash of a text to rows: events by connector and dedupe key (part is their day), by their phone (part is 2)
--- and by words that people search and orders (part is 3, see contact_read.go), messages by their correlation key and by their phone (part is 0). Its rows are written many neighbours at once (see keyindex). Up
+-- and by words that people search and orders (part is 3, see package contacts), messages by their correlation key and by their phone (part is 0). Its rows are written many neighbours at once (see keyindex). Up
 -- to which rows every key is here stands among the counters; the keys of the others are read from
 -- their rows.
 CREATE TABLE keys (
@@ -62,7 +62,7 @@ CREATE TABLE decisions (
 -- What triggers in mode shadow would have sent: few, where nobody tries one out.
 CREATE INDEX decisions_shadowed ON decisions (event_id) WHERE outcome = 'shadowed';
 
--- Events of which it is not read yet what they say of contacts; see contact_read.go. again is 1 where that was read once already, and a part of it
+-- Events of which it is not read yet what they say of contacts; see package contacts. again is 1 where that was read once already, and a part of it
 -- was forgotten since.
 CREATE TABLE unread_events (
 	event_id {{id}},

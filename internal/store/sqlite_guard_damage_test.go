@@ -129,7 +129,7 @@ func TestWhatSQLiteCallsMalformedClosesTheDoor(t *testing.T) {
 		"a reader's query": func(s *Store) error {
 			return s.Rows(t.Context(), `SELECT id FROM events`, nil, func(*engine.Row) error { return nil })
 		},
-		"a reader's row": func(s *Store) error { _, err := s.Counts(t.Context()); return err },
+		"a reader's row": func(s *Store) error { _, err := s.WaitingFor(t.Context(), ""); return err },
 		"the writer": func(s *Store) error {
 			_, err := s.Accept(t.Context(), []messaging.Plan{testPlan("2"), testPlan("3")})
 			return err

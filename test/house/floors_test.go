@@ -24,7 +24,7 @@ var floors = map[string]int{
 	"internal/server":   6,
 	"internal/preview":  5,
 	"internal/webhooks": 4, "internal/simulation": 4, "internal/signin": 4,
-	"internal/delivery/sender": 3, "internal/delivery/tracker": 3, "internal/delivery/enricher": 3, "scheduler": 3, "internal/alerts": 3, "internal/outbox": 3, "internal/sandbox": 3, "internal/backup": 3, "internal/report": 3, "internal/drift": 3, "internal/auth": 3, "internal/privacy": 3, "internal/transfer": 3,
+	"internal/delivery/sender": 3, "internal/delivery/tracker": 3, "internal/delivery/enricher": 3, "scheduler": 3, "internal/alerts": 3, "internal/outbox": 3, "internal/sandbox": 3, "internal/backup": 3, "internal/report": 3, "internal/history": 3, "internal/contacts": 3, "internal/drift": 3, "internal/auth": 3, "internal/privacy": 3, "internal/transfer": 3,
 	"internal/triggers": 2, "internal/store": 2, "connectors": 2, "connectors/mapping": 1, "connectors/optout": 1, "connectors/problems": 0, "connectors/signatures": 0,
 	"internal/expressions": 1, "internal/duerules": 1, "internal/store/engine": 1,
 	"internal/messaging": 0, "apiclient": 0, "examples": 0, "test/testserver": 0,

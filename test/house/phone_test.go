@@ -21,9 +21,9 @@ var makers = map[string]string{
 
 // silent may make a Message or a Contact of a Phone and not say how it is spelled: nothing is sent by it, or the next line says it.
 var silent = map[string]string{
-	"internal/store/row_scan.go":    "ScanMessage scanFollowed scanEvent",
+	"internal/store/row_scan.go":    "ScanMessage scanFollowed ScanEvent",
 	"internal/sandbox/status.go":    "message",   // of the sandbox itself
-	"internal/store/read_events.go": "scanEvent", // what it was spelled like is among the facts
+	"internal/store/read_events.go": "ScanEvent", // what it was spelled like is among the facts
 	"internal/duerules/maygo.go":    "MayGo",
 	"internal/server/admin.go":      "canLeave shadows", // it is only asked about, or shown
 }

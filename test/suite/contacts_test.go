@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/contacts"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/privacy"
 )
@@ -41,7 +42,7 @@ func bought(b purchase) messaging.Plan {
 func (l *ledger) readAll() (all int) {
 	l.t.Helper()
 	for {
-		n, err := l.ReadContacts(l.ctx, nil)
+		n, err := contacts.Records{Store: l.Store}.ReadContacts(l.ctx, nil)
 		l.must(err)
 		if all += n; n == 0 {
 			return all
@@ -52,7 +53,7 @@ func (l *ledger) readAll() (all int) {
 // known is what is known of a contact, a line for each connector.
 func (l *ledger) known(who messaging.Phone) (lines []string) {
 	l.t.Helper()
-	all, err := l.KnownContact(l.ctx, who)
+	all, err := contacts.Records{Store: l.Store}.KnownContact(l.ctx, who)
 	l.must(err)
 	for _, c := range all {
 		lines = append(lines, fmt.Sprint(c.Connector, " ", c.Name, " ", c.Email, " ", c.Orders, " ", c.OrderName, " ", spent(c.Spent)))
@@ -70,7 +71,7 @@ func spent(s messaging.Sums) (text string) {
 // found is whom a search finds, and by what.
 func (l *ledger) found(text string) (out []string) {
 	l.t.Helper()
-	all, err := l.FindContacts(l.ctx, text)
+	all, err := contacts.Records{Store: l.Store}.FindContacts(l.ctx, text)
 	l.must(err)
 	for _, f := range all {
 		out = append(out, string(f.Phone)+" by "+f.By)
@@ -111,7 +112,7 @@ func (s suite) theNewestWordIsKnown(t *testing.T) {
 	l.mustAccept(bought(purchase{"shop", "order.created", "1002", "5", "Bob", "bob@example.com", bob, noon, nil}))
 	same(t, "read", 5, l.readAll())
 	same(t, "known", []string{"crm A. River  0  ", "shop Ada Öst Ada@Example.com 1 #1001 "}, l.known(ada))
-	all, err := l.KnownContact(l.ctx, ada)
+	all, err := contacts.Records{Store: l.Store}.KnownContact(l.ctx, ada)
 	l.must(err)
 	same(t, "whole", messaging.KnownContact{
 		Phone: ada, Connector: "crm", Name: "A. River", Language: "de", Country: "AT", Timezone: "Europe/Vienna", Tags: messaging.Tags{"vip", "new"},
@@ -319,7 +320,7 @@ func (p pair) nodeContacts(t *testing.T) {
 		}
 	})
 	together(4, func(n int) { []*ledger{a, b}[n%2].readAll() })
-	all, err := b.KnownContact(b.ctx, ada)
+	all, err := contacts.Records{Store: b.Store}.KnownContact(b.ctx, ada)
 	b.must(err)
 	same(t, "orders", []int64{2 * each}, []int64{all[0].Orders})
 	same(t, "spent", "300EUR", spent(all[0].Spent))

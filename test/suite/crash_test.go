@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/contacts"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -42,7 +44,7 @@ func child(dsn string) {
 	}
 	go func() {
 		for {
-			if _, err := s.ReadContacts(ctx, nil); err != nil {
+			if _, err := (contacts.Records{Store: s}).ReadContacts(ctx, nil); err != nil {
 				fmt.Println("broken", err)
 				os.Exit(1)
 			}
@@ -91,9 +93,9 @@ func (s suite) crash(t *testing.T) {
 				}
 			}
 			l.readAll()
-			counts, err := l.Counts(l.ctx)
+			counts, err := report.Records{Store: l.Store}.Counts(l.ctx)
 			l.must(err)
-			if known, err := l.KnownContact(l.ctx, ada); err != nil || len(known) != 1 || known[0].Orders != counts.Totals["events"] {
+			if known, err := (contacts.Records{Store: l.Store}).KnownContact(l.ctx, ada); err != nil || len(known) != 1 || known[0].Orders != counts.Totals["events"] {
 				t.Errorf("%d events told of an order each, and known are %+v (%v)", counts.Totals["events"], known, err)
 			}
 			l.recount()
@@ -160,7 +162,7 @@ func (l *ledger) recount() {
 	messages, err := l.Messages(l.ctx, store.MessageFilter{Limit: 1 << 20})
 	l.must(err)
 	want := map[string]int64{"events": int64(len(events)), "messages": int64(len(messages))}
-	live := store.Counts{}
+	live := report.Counts{}
 	for _, o := range []messaging.Outcome{messaging.Planned, messaging.Restarted, messaging.Skipped, messaging.Cancelled, messaging.Cancelling, messaging.Shadowed} {
 		want["decisions_"+string(o)] = 0
 	}
@@ -190,7 +192,7 @@ func (l *ledger) recount() {
 	}
 	l.totals(want)
 	l.rehour(events, messages)
-	got, err := l.Counts(l.ctx)
+	got, err := report.Records{Store: l.Store}.Counts(l.ctx)
 	l.must(err)
 	got.Totals, got.OldestDue, got.Deferred = nil, time.Time{}, 0
 	same(l.t, "live counts", live, got)

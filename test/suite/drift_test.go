@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/contacts"
 	"github.com/nudgewire/nudgewire/internal/drift"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/privacy"
@@ -43,7 +44,7 @@ func (l *ledger) drifts() drift.Records { return drift.Records{Store: l.Store} }
 func (l *ledger) readFields(w *drift.Watch) {
 	l.t.Helper()
 	for {
-		n, err := l.ReadContacts(l.ctx, w.Look)
+		n, err := contacts.Records{Store: l.Store}.ReadContacts(l.ctx, w.Look)
 		l.must(err)
 		if n == 0 {
 			return
@@ -131,7 +132,7 @@ func (s suite) eachEventCountsOnce(t *testing.T) {
 	w := l.watch()
 	l.posts(3, withPhone, noon)
 	// The commit fails, as the death of the process would have it.
-	_, err := l.ReadContacts(l.ctx, func(ctx context.Context, events []messaging.Event) (func(*store.Tx, func(messaging.EventID) bool) error, error) {
+	_, err := contacts.Records{Store: l.Store}.ReadContacts(l.ctx, func(ctx context.Context, events []messaging.Event) (func(*store.Tx, func(messaging.EventID) bool) error, error) {
 		note, err := w.Look(ctx, events)
 		return func(t *store.Tx, counts func(messaging.EventID) bool) error {
 			return errors.Join(note(t, counts), errDies)

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -345,7 +346,7 @@ func (s suite) interleaved(t *testing.T) {
 				}
 			}
 		}
-		n, err := l.Counts(l.ctx)
+		n, err := report.Records{Store: l.Store}.Counts(l.ctx)
 		if err != nil || int(n.Waiting)+accepted != total {
 			rt.Fatalf("%d wait and %d were sent of %d (%v)", n.Waiting, accepted, total, err)
 		}

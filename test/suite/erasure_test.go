@@ -7,6 +7,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/privacy"
+	"github.com/nudgewire/nudgewire/internal/report"
 )
 
 // erased carries out all orders to forget somebody.
@@ -65,7 +66,7 @@ func (s suite) erasures(t *testing.T) {
 			if e.Contact.Phone != "" || len(e.Payload) > 0 || !e.Forgotten || e.Lookup != nil {
 				t.Errorf("the event is %+v", e)
 			}
-			if c, err := l.Counts(l.ctx); err != nil || c.Waiting != 0 || c.Lookups != 0 {
+			if c, err := (report.Records{Store: l.Store}).Counts(l.ctx); err != nil || c.Waiting != 0 || c.Lookups != 0 {
 				t.Errorf("counts %+v (%v)", c, err)
 			}
 		})

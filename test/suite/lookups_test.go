@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -39,9 +41,9 @@ func found(e messaging.Event) messaging.Plan {
 	return p
 }
 
-func (l *ledger) eventRow(id messaging.EventID) store.Story {
+func (l *ledger) eventRow(id messaging.EventID) history.Story {
 	l.t.Helper()
-	s, err := l.EventStory(l.ctx, id)
+	s, err := history.Records{Store: l.Store}.EventStory(l.ctx, id)
 	l.must(err)
 	return s
 }
@@ -73,7 +75,7 @@ func (s suite) anEventForLaterIsStoredWithItsLookUp(t *testing.T) {
 	row := l.eventRow(r.EventID)
 	want := &messaging.PendingLookup{EventID: r.EventID, Connector: "shop", NextAt: noon, Since: noon}
 	same(t, "look-up", want, row.Lookup)
-	c, err := l.Counts(l.ctx)
+	c, err := report.Records{Store: l.Store}.Counts(l.ctx)
 	if err != nil || c.Lookups != 1 {
 		t.Errorf("%d look-ups counted (%v)", c.Lookups, err)
 	}
@@ -156,7 +158,7 @@ func (s suite) completingSettlesTheProposals(t *testing.T) {
 		string(row.Payload) != `{"cart":"a","lead":{"phone":"+447700900123"}}` || len(row.Decisions) != 1 {
 		t.Errorf("event %+v", row)
 	}
-	stories, err := l.Story(l.ctx, "447700900123", 10)
+	stories, err := history.Records{Store: l.Store}.Story(l.ctx, "447700900123", 10)
 	if err != nil || len(stories) != 1 {
 		t.Errorf("the phone's story has %d events (%v)", len(stories), err)
 	}

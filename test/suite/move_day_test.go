@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -153,6 +154,6 @@ func (d *randomDay) inTheEnd() {
 	for _, m := range slices.Backward(messages) {
 		d.note("in the end", fmt.Sprint(d.name(m.ID), m.Key, m.Trigger, m.State, d.words(m.Reason), m.DueAt.UTC(), m.Attempt, m.Restarts), err)
 	}
-	counts, err := d.Counts(d.ctx)
+	counts, err := report.Records{Store: d.ledger.Store}.Counts(d.ctx)
 	d.note("counts", counts, err)
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/contacts"
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -47,11 +49,11 @@ func (w tales) contacts(phones []messaging.Phone) {
 	w.t.Helper()
 	w.tell("the fields of events", []any{w.drifted(movedAt), w.countedHours()}, nil)
 	for _, text := range []string{"1001", "ada"} {
-		found, err := w.FindContacts(w.ctx, text)
+		found, err := contacts.Records{Store: w.ledger.Store}.FindContacts(w.ctx, text)
 		w.tell("found by "+text, found, err)
 	}
 	for _, p := range phones {
-		story, err := w.Story(w.ctx, p, 1000)
+		story, err := history.Records{Store: w.ledger.Store}.Story(w.ctx, p, 1000)
 		w.tell("why "+string(p), story, err)
 		rows, err := w.PhoneRows(w.ctx, p, 1000)
 		w.tell("rows of "+string(p), rows, err)
@@ -61,7 +63,7 @@ func (w tales) contacts(phones []messaging.Phone) {
 		w.tell("forgotten "+string(p), at, err)
 		consents, err := w.Consents(w.ctx, p, "", 100)
 		w.tell("consents of "+string(p), consents, err)
-		known, err := w.KnownContact(w.ctx, p)
+		known, err := contacts.Records{Store: w.ledger.Store}.KnownContact(w.ctx, p)
 		w.tell("what is known of "+string(p), known, err)
 	}
 }
@@ -102,7 +104,7 @@ func (w tales) runs() {
 // figures tells what is counted, held and listed.
 func (w tales) figures() {
 	w.t.Helper()
-	counts, err := w.Counts(w.ctx)
+	counts, err := report.Records{Store: w.ledger.Store}.Counts(w.ctx)
 	w.tell("counts", counts, err)
 	halts, err := w.Holds(w.ctx)
 	w.tell("halts", halts, err)
@@ -114,7 +116,7 @@ func (w tales) figures() {
 	w.tell("alerts", alerts, err)
 	last, err := w.LastEvents(w.ctx)
 	w.tell("last events", last, err)
-	requests, err := w.RejectedRequests(w.ctx, store.RejectedRequestFilter{})
+	requests, err := history.Records{Store: w.ledger.Store}.RejectedRequests(w.ctx, history.RejectedRequestFilter{})
 	w.tell("rejected requests", requests, err)
 	texts, err := w.ErrorTexts(w.ctx, time.Time{}, 0)
 	w.tell("error texts", texts, err)

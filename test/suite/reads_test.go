@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -146,7 +148,7 @@ func aMessageIsFoundByTheServicesID(t *testing.T, l *ledger) {
 }
 
 func aStoryTellsAllEventsOfAPhone(t *testing.T, l *ledger) {
-	stories, err := l.Story(l.ctx, ana, 0)
+	stories, err := history.Records{Store: l.Store}.Story(l.ctx, ana, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,28 +181,28 @@ func aStoryTellsAllEventsOfAPhone(t *testing.T, l *ledger) {
 	if first.Status == "" || first.ServiceID != "90071992547409931" || len(second.Attempts) != 1 || second.Status != "" {
 		t.Errorf("ends: %+v, %+v", first, second)
 	}
-	if stories, err = l.Story(l.ctx, ana, 2); err != nil || len(stories) != 2 || stories[1].ID != 11 {
+	if stories, err = (history.Records{Store: l.Store}).Story(l.ctx, ana, 2); err != nil || len(stories) != 2 || stories[1].ID != 11 {
 		t.Errorf("the newest two: %+v (%v)", stories, err)
 	}
-	if stories, err = l.Story(l.ctx, "44", 0); err != nil || len(stories) != 0 {
+	if stories, err = (history.Records{Store: l.Store}).Story(l.ctx, "44", 0); err != nil || len(stories) != 0 {
 		t.Errorf("a stranger's story: %+v (%v)", stories, err)
 	}
 }
 
 func anEventsStoryHasThePayload(t *testing.T, l *ledger) {
-	story, err := l.EventStory(l.ctx, 2)
+	story, err := history.Records{Store: l.Store}.EventStory(l.ctx, 2)
 	if err != nil || string(story.Payload) != `{"cart":"1"}` || len(story.Messages) != 1 || story.Messages[0].State != messaging.StateRejected {
 		t.Errorf("%+v (%v)", story, err)
 	}
 }
 
 func countsShowWhatIsAlive(t *testing.T, l *ledger, at time.Time) {
-	c, err := l.Counts(l.ctx)
+	c, err := report.Records{Store: l.Store}.Counts(l.ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Totals = nil
-	same(t, "counts", store.Counts{Waiting: 6, InDoubt: 1, Tracking: 1, OldestDue: noon.Add(time.Hour)}, c)
+	same(t, "counts", report.Counts{Waiting: 6, InDoubt: 1, Tracking: 1, OldestDue: noon.Add(time.Hour)}, c)
 	same(t, "overdue", 2*time.Hour, c.Overdue(at))
 	same(t, "not yet", time.Duration(0), c.Overdue(noon))
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 func (s suite) rejectedRequests(t *testing.T) {
@@ -21,7 +21,7 @@ func (s suite) rejectedRequests(t *testing.T) {
 			long.Connector, long.Reason, long.Sample, long.Method = long.Connector+long.Connector, long.Reason+long.Reason, long.Sample+"éé"+long.Sample, long.Method+long.Method
 		}
 		l.must(l.RejectRequest(l.ctx, long))
-		got, err := l.RejectedRequests(l.ctx, store.RejectedRequestFilter{})
+		got, err := history.Records{Store: l.Store}.RejectedRequests(l.ctx, history.RejectedRequestFilter{})
 		l.must(err)
 		want.ID = 1
 		same(t, "rejected request", want, got[1])
@@ -35,10 +35,10 @@ func (s suite) rejectedRequests(t *testing.T) {
 		for i := range 6 {
 			l.must(l.RejectRequest(l.ctx, messaging.RejectedRequest{Connector: []string{"a", "b"}[i%2], At: noon.Add(time.Duration(i) * time.Minute)}))
 		}
-		for want, filter := range map[string]store.RejectedRequestFilter{
+		for want, filter := range map[string]history.RejectedRequestFilter{
 			"[6 5 4 3 2 1]": {}, "[6 5]": {Limit: 2}, "[5 3 1]": {Connector: "a"}, "[6 5 4]": {Since: noon.Add(3 * time.Minute)}, "[]": {Connector: "c"},
 		} {
-			rows, err := l.RejectedRequests(l.ctx, filter)
+			rows, err := history.Records{Store: l.Store}.RejectedRequests(l.ctx, filter)
 			l.must(err)
 			var ids []int64
 			for _, r := range rows {

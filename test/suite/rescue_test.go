@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/report"
 )
 
 func (s suite) abandon(t *testing.T) {
@@ -93,7 +94,7 @@ func (s suite) aThousandAreRecoveredOnceEach(t *testing.T) {
 	if err != nil || n.Doubtful != 1000 {
 		t.Errorf("RescueClaims = %+v, %v", n, err)
 	}
-	c, err := l.Counts(l.ctx)
+	c, err := report.Records{Store: l.Store}.Counts(l.ctx)
 	if err != nil || c.InDoubt != 1000 || c.Sending != 0 {
 		t.Errorf("%+v (%v)", c, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -190,7 +191,7 @@ func (s suite) aMessageStaysAsLongAsItsSuccessor(t *testing.T) {
 	a.At = later
 	l.must(l.Finish(l.ctx, a))
 	l.retain(690)
-	story, err := l.EventStory(l.ctx, first.EventID)
+	story, err := history.Records{Store: l.Store}.EventStory(l.ctx, first.EventID)
 	if err != nil || len(story.Messages) != 2 {
 		t.Errorf("390 days after the successor's end: %d messages, %v", len(story.Messages), err)
 	}
@@ -217,7 +218,7 @@ func (s suite) aContactIsForgottenInWhatIsLeft(t *testing.T) {
 	if waits, err := l.privacy().Erase(l.ctx, all); waits != "" || err != nil {
 		t.Fatalf("waits for %q, %v", waits, err)
 	}
-	if story, err := l.Story(l.ctx, d.Phone, 10); err != nil || len(story) != 0 {
+	if story, err := (history.Records{Store: l.Store}).Story(l.ctx, d.Phone, 10); err != nil || len(story) != 0 {
 		t.Errorf("%d stories, %v", len(story), err)
 	}
 	l.retain(101)

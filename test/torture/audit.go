@@ -14,6 +14,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -51,7 +52,7 @@ func (r *round) unfinished(ctx context.Context) (what string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	n, err := s.Counts(ctx)
+	n, err := report.Records{Store: s}.Counts(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -1,4 +1,4 @@
-package store
+package history
 
 import (
 	"context"
@@ -6,23 +6,24 @@ import (
 	"slices"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // A Story is one event with all that came of it: what each trigger said, and the messages
 // that were queued or renewed because of it, with their attempts and messages. An event that
 // no trigger listens to is a story without decisions.
 type Story struct {
-	EventRow
-	Messages []MessageStory
+	store.EventRow
+	Messages []store.MessageStory
 }
 
 // Story tells what happened to a phone: its newest events, at most limit (0: 50), the newest
 // last. A message that later events renewed is told with each of them.
-func (s *Store) Story(ctx context.Context, phone messaging.Phone, limit int) ([]Story, error) {
-	rows, err := s.Events(ctx, EventFilter{Phone: phone, Limit: limit})
+func (s Records) Story(ctx context.Context, phone messaging.Phone, limit int) ([]Story, error) {
+	rows, err := s.Events(ctx, store.EventFilter{Phone: phone, Limit: limit})
 	for i := range rows {
 		if err == nil {
-			rows[i].Request, err = s.requestOf(ctx, rows[i].ID)
+			rows[i].Request, err = s.EventRequest(ctx, rows[i].ID)
 		}
 	}
 	if err == nil {
@@ -36,13 +37,13 @@ func (s *Store) Story(ctx context.Context, phone messaging.Phone, limit int) ([]
 }
 
 // EventStory is the story of one event, with its payload. ErrNotFound when there is none.
-func (s *Store) EventStory(ctx context.Context, id messaging.EventID) (Story, error) {
+func (s Records) EventStory(ctx context.Context, id messaging.EventID) (Story, error) {
 	e, err := s.Event(ctx, id)
 	if err != nil {
 		return Story{}, err
 	}
-	rows := []EventRow{{Event: e}}
-	if err := s.addDecisions(ctx, rows); err != nil {
+	rows := []store.EventRow{{Event: e}}
+	if err := s.AddDecisions(ctx, rows); err != nil {
 		return Story{}, fmt.Errorf("event %d: %w", id, err)
 	}
 	out, err := s.readStories(ctx, rows)
@@ -53,29 +54,29 @@ func (s *Store) EventStory(ctx context.Context, id messaging.EventID) (Story, er
 }
 
 // readStories adds to each event the messages that its decisions name.
-func (s *Store) readStories(ctx context.Context, rows []EventRow) ([]Story, error) {
+func (s Records) readStories(ctx context.Context, rows []store.EventRow) ([]Story, error) {
 	out := make([]Story, len(rows))
 	var ids []messaging.MessageID
 	for i := range rows {
 		out[i].EventRow = rows[i]
-		ids = append(ids, queuedBy(rows[i].Decisions)...)
+		ids = append(ids, store.QueuedBy(rows[i].Decisions)...)
 	}
-	ids, err := s.withRetries(ctx, ids)
+	ids, err := s.WithRetries(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
 	slices.Sort(ids)
-	found, err := s.storiesByID(ctx, slices.Compact(ids))
+	found, err := s.StoriesByID(ctx, slices.Compact(ids))
 	if err != nil {
 		return nil, err
 	}
 	for i := range out {
-		queued, err := s.withRetries(ctx, queuedBy(out[i].Decisions))
+		queued, err := s.WithRetries(ctx, store.QueuedBy(out[i].Decisions))
 		if err != nil {
 			return nil, err
 		}
 		for _, id := range queued {
-			at := slices.IndexFunc(found, func(d MessageStory) bool { return d.ID == id })
+			at := slices.IndexFunc(found, func(d store.MessageStory) bool { return d.ID == id })
 			if at >= 0 {
 				out[i].Messages = append(out[i].Messages, found[at])
 			}

@@ -1,10 +1,11 @@
-package store
+package history
 
 import (
 	"context"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -17,9 +18,9 @@ type RejectedRequestFilter struct {
 }
 
 // RejectedRequests lists requests that were not taken, newest first.
-func (s *Store) RejectedRequests(ctx context.Context, f RejectedRequestFilter) (out []messaging.RejectedRequest, err error) {
+func (s Records) RejectedRequests(ctx context.Context, f RejectedRequestFilter) (out []messaging.RejectedRequest, err error) {
 	if f.Limit <= 0 {
-		f.Limit = defaultLimit
+		f.Limit = 50
 	}
 	var q engine.Select
 	q.When(f.Connector != "", "connector = ?", f.Connector)
@@ -28,11 +29,11 @@ func (s *Store) RejectedRequests(ctx context.Context, f RejectedRequestFilter) (
 		q.And("at >= ?", engine.Micro(f.Since)) // the ring is short enough to walk
 	}
 	const columns = `id, connector, status, stage, reason, method, bytes, sample, at`
-	out, err = List(ctx, s, q.SQL(columns, "rejected_requests", "id DESC", f.Limit), q.Args, func(r *engine.Row) (messaging.RejectedRequest, error) {
+	out, err = store.List(ctx, s.Store, q.SQL(columns, "rejected_requests", "id DESC", f.Limit), q.Args, func(r *engine.Row) (messaging.RejectedRequest, error) {
 		return messaging.RejectedRequest{
 			ID: r.Int(), Connector: r.Text(), Status: int(r.Int()), Stage: r.Text(), Reason: r.Text(), Method: r.Text(),
 			Bytes: int(r.Int()), Sample: r.Text(), At: r.Time(),
 		}, nil
 	})
-	return out, Wrap(err, "list rejected requests")
+	return out, store.Wrap(err, "list rejected requests")
 }

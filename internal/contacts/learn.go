@@ -1,4 +1,4 @@
-package store
+package contacts
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -38,23 +39,23 @@ type readEvent struct {
 }
 
 // newReadEvent reads what an event says, but for one without a whole phone, which is nobody's.
-func (s *Store) newReadEvent(e *messaging.Event, content []byte) readEvent {
+func (s Records) newReadEvent(e *messaging.Event, content []byte) readEvent {
 	out := readEvent{Event: *e, content: content}
-	facts, payload, err := UnpackContent(content)
+	facts, payload, err := store.UnpackContent(content)
 	if err == nil {
 		out.Payload = payload
-		err = addFacts(facts, &out.Event)
+		err = store.AddFacts(facts, &out.Event)
 	}
 	if err != nil || out.scratch() { // what nobody can read is passed by, as everywhere
 		return out
 	}
 	for _, word := range slices.Sorted(maps.Keys(wordsOf(&out.Event))) {
-		out.words = append(out.words, s.hash("word", word))
+		out.words = append(out.words, s.KeyHash("word", word))
 	}
 	if o := &out.Order; o.ID != "" && (e.Kind == orderCreated || e.Kind == orderPaid) {
-		out.order = s.hash("order", e.Connector, o.ID, string(e.Contact.Phone))
+		out.order = s.KeyHash("order", e.Connector, o.ID, string(e.Contact.Phone))
 		if e.Kind == orderPaid {
-			out.paid = s.hash("paid", e.Connector, o.ID, string(e.Contact.Phone))
+			out.paid = s.KeyHash("paid", e.Connector, o.ID, string(e.Contact.Phone))
 		}
 	}
 	return out
@@ -80,7 +81,6 @@ func plainWord(text string) string {
 }
 
 var (
-	unreadSQL      = engine.SQL(`INSERT INTO unread_events (event_id) VALUES (?1) ON CONFLICT DO NOTHING`)
 	stillUnreadSQL = engine.SQL(`SELECT e.phone, e.content FROM unread_events u JOIN events e ON e.id = u.event_id WHERE u.event_id = ?1`)
 	isReadSQL      = engine.SQL(`DELETE FROM unread_events WHERE event_id IN (` + engine.Placeholders(1) + `)`)
 	knownSQL       = engine.SQL(`SELECT ` + knownColumns + ` FROM contacts WHERE phone = ?1 AND connector = ?2`)
@@ -97,23 +97,23 @@ func scanKnown(r *engine.Row) (c messaging.KnownContact, err error) {
 	c = messaging.KnownContact{
 		Phone: r.Phone(), Connector: r.Text(), Name: r.Text(), Email: r.Text(), Language: r.Text(), Country: r.Text(), Timezone: r.Text(),
 	}
-	if c.Tags, err = DecodeList[string](r.Text()); err != nil {
+	if c.Tags, err = store.DecodeList[string](r.Text()); err != nil {
 		return c, fmt.Errorf("tags of a contact: %w", err)
 	}
 	c.FirstAt, c.LastAt, c.Orders, c.OrderAt, c.OrderName = r.Time(), r.Time(), r.Int(), r.Time(), r.Text()
-	if c.Spent, err = DecodeList[messaging.Sum](r.Text()); err != nil {
+	if c.Spent, err = store.DecodeList[messaging.Sum](r.Text()); err != nil {
 		return c, fmt.Errorf("sums of a contact: %w", err)
 	}
 	return c, r.Err
 }
 
 // know writes what is known of a contact.
-func (t *Tx) know(c *messaging.KnownContact) error {
-	tags, err := EncodeList(c.Tags)
+func know(t *store.Tx, c *messaging.KnownContact) error {
+	tags, err := store.EncodeList(c.Tags)
 	if err != nil {
 		return err
 	}
-	spent, err := EncodeList(c.Spent)
+	spent, err := store.EncodeList(c.Spent)
 	if err != nil {
 		return err
 	}
@@ -154,38 +154,38 @@ func learn(c *messaging.KnownContact, e *readEvent, newOrder, newPaid bool) {
 
 // A Look is somebody else who reads events, each once: what it gives is run in the transaction that takes them from what is unread, with which
 // of them count. One that changed meanwhile comes again. The transaction may run twice.
-type Look func(ctx context.Context, events []messaging.Event) (note func(t *Tx, counts func(messaging.EventID) bool) error, err error)
+type Look func(ctx context.Context, events []messaging.Event) (note func(t *store.Tx, counts func(messaging.EventID) bool) error, err error)
 
 // ReadContacts takes in what the oldest events say that were not read yet, and says how many these are. look sees those that were never
 // read; nil is nobody. One process calls it at a time.
-func (s *Store) ReadContacts(ctx context.Context, look Look) (n int, err error) {
+func (s Records) ReadContacts(ctx context.Context, look Look) (n int, err error) {
 	again := map[int64]bool{}
-	ids, err := List(ctx, s, `SELECT event_id, again FROM unread_events ORDER BY event_id LIMIT ?1`, []any{int64(perRead)}, func(r *engine.Row) (int64, error) {
+	ids, err := store.List(ctx, s.Store, `SELECT event_id, again FROM unread_events ORDER BY event_id LIMIT ?1`, []any{int64(perRead)}, func(r *engine.Row) (int64, error) {
 		id := r.Int()
 		again[id] = r.Int() == 1
 		return id, r.Err
 	})
 	if err != nil || len(ids) == 0 {
-		return 0, Wrap(err, "events to read")
+		return 0, store.Wrap(err, "events to read")
 	}
-	events, err := List(ctx, s, `SELECT `+eventColumns+`, content FROM events WHERE id IN `+engine.In(ids)+` ORDER BY id`, nil, func(r *engine.Row) (readEvent, error) {
-		e := scanEvent(r)
+	events, err := store.List(ctx, s.Store, `SELECT `+store.EventColumns+`, content FROM events WHERE id IN `+engine.In(ids)+` ORDER BY id`, nil, func(r *engine.Row) (readEvent, error) {
+		e := store.ScanEvent(r)
 		return s.newReadEvent(&e, r.Blob()), r.Err
 	})
-	note := func(*Tx, func(messaging.EventID) bool) error { return nil }
+	note := func(*store.Tx, func(messaging.EventID) bool) error { return nil }
 	if err == nil && look != nil {
 		note, err = look(ctx, firstRead(events, again))
 	}
 	if err == nil {
-		err = s.Write(ctx, laneRows, func(t *Tx) error {
-			changed, err := t.readAll(ids, events, s.hash)
+		err = s.Write(ctx, store.LaneRows, func(t *store.Tx) error {
+			changed, err := readAll(t, ids, events, s.KeyHash)
 			if err != nil {
 				return err
 			}
 			return note(t, func(id messaging.EventID) bool { return !changed[int64(id)] })
 		})
 	}
-	return len(ids), Wrap(err, "read what events say of contacts")
+	return len(ids), store.Wrap(err, "read what events say of contacts")
 }
 
 // firstRead are the events that were never read before.
@@ -198,26 +198,8 @@ func firstRead(events []readEvent, again map[int64]bool) (out []messaging.Event)
 	return out
 }
 
-// lockKnowing keeps others from what is known of contacts until the transaction ends. read are hashes that are going to be found.
-func (t *Tx) lockKnowing(hash func(...string) int64, read ...int64) error {
-	return t.peers.lock(t, []int64{hash("knowing")}, read)
-}
-
-// LockKnown is for who takes away what is known of contacts: until the transaction ends nobody else learns or reads events for it. The events of a
-// phone are those that its hash leads to; "" leads to none. They are good until something is looked up again.
-func (s *Store) LockKnown(t *Tx, phone string) (events []int64, err error) {
-	if phone == "" {
-		return nil, t.lockKnowing(s.hash)
-	}
-	hash := phoneHash(phone, s.hash)
-	if err := t.lockKnowing(s.hash, hash); err != nil {
-		return nil, err
-	}
-	return t.find(phonesOfEvents, phonesOfEvents, hash)
-}
-
 // readAll takes in events that are still as they were read. One that changed meanwhile stays unread, and says what it says now the next time.
-func (t *Tx) readAll(ids []int64, events []readEvent, hash func(...string) int64) (changed map[int64]bool, err error) {
+func readAll(t *store.Tx, ids []int64, events []readEvent, hash func(...string) int64) (changed map[int64]bool, err error) {
 	asked, orders := make([][]any, len(events)), []int64{}
 	for i := range events {
 		asked[i] = []any{int64(events[i].ID)}
@@ -225,7 +207,7 @@ func (t *Tx) readAll(ids []int64, events []readEvent, hash func(...string) int64
 			orders = append(orders, events[i].order, events[i].paid)
 		}
 	}
-	if err := t.lockKnowing(hash, orders...); err != nil {
+	if err := t.LockKnowing(hash, orders...); err != nil {
 		return nil, err
 	}
 	var same []*readEvent
@@ -239,10 +221,10 @@ func (t *Tx) readAll(ids []int64, events []readEvent, hash func(...string) int64
 		return r.Err
 	})
 	if err == nil {
-		err = t.learnAll(same)
+		err = learnAll(t, same)
 	}
 	if err == nil {
-		err = t.rememberWords(same)
+		err = rememberWords(t, same)
 	}
 	if err == nil {
 		err = t.ExecAll(isReadSQL, slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return changed[id] }))
@@ -251,7 +233,7 @@ func (t *Tx) readAll(ids []int64, events []readEvent, hash func(...string) int64
 }
 
 // learnAll adds what events say to what is known of their contacts.
-func (t *Tx) learnAll(events []*readEvent) error {
+func learnAll(t *store.Tx, events []*readEvent) error {
 	type of struct{ phone, connector string }
 	known := map[of]*messaging.KnownContact{}
 	var asked [][]any
@@ -273,7 +255,7 @@ func (t *Tx) learnAll(events []*readEvent) error {
 		}
 		told[hash] = true
 		var before bool
-		before, err = t.isTold(hash, event)
+		before, err = isTold(t, hash, event)
 		return err == nil && !before
 	}
 	for _, e := range events {
@@ -282,36 +264,37 @@ func (t *Tx) learnAll(events []*readEvent) error {
 	}
 	for _, ask := range asked {
 		if err == nil {
-			err = t.know(known[of{ask[0].(string), ask[1].(string)}])
+			err = know(t, known[of{ask[0].(string), ask[1].(string)}])
 		}
 	}
 	return err
 }
 
 // isTold reports whether an order was told by an event that was read. A sender may tell of it twice, created and paid, and in any order.
-func (t *Tx) isTold(hash, event int64) (told bool, err error) {
-	ids, err := t.find(wordsOfEvents, wordsOfEvents, hash)
+func isTold(t *store.Tx, hash, event int64) (told bool, err error) {
+	ids, err := t.FindWord(hash)
 	for _, id := range slices.Clone(ids) {
 		if err == nil && id != event && !told {
 			err = t.Query(isToldSQL, func(*engine.Row) error { told = true; return nil }, id)
 		}
 	}
-	return told, Wrap(err, "orders of event %d", event)
+	return told, store.Wrap(err, "orders of event %d", event)
 }
 
 // rememberWords keeps by what events are found, in the order of the table.
-func (t *Tx) rememberWords(events []*readEvent) error {
+func rememberWords(t *store.Tx, events []*readEvent) error {
+	type key struct{ hash, id int64 }
 	var keys []key
 	for _, e := range events {
 		for _, hash := range append(slices.Clone(e.words), e.order, e.paid) {
 			if hash != 0 {
-				keys = append(keys, key{Part: wordsOfEvents, Hash: hash, ID: int64(e.ID)})
+				keys = append(keys, key{hash, int64(e.ID)})
 			}
 		}
 	}
-	slices.SortFunc(keys, func(a, b key) int { return cmp.Or(cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(keys, func(a, b key) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.id, b.id)) })
 	for _, k := range keys {
-		if err := t.peers.remember(t, k, false); err != nil {
+		if err := t.RememberWord(k.hash, k.id); err != nil {
 			return err
 		}
 	}

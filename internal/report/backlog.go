@@ -1,10 +1,11 @@
-package store
+package report
 
 import (
 	"context"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -16,7 +17,7 @@ type Backlog struct {
 
 // Backlogs is what waits, by account; accounts of which nothing waits are left out. It is counted in the indexes of
 // what waits, without a look at the rows.
-func (s *Store) Backlogs(ctx context.Context, now time.Time) (map[string]Backlog, error) {
+func (s Records) Backlogs(ctx context.Context, now time.Time) (map[string]Backlog, error) {
 	out := map[string]Backlog{}
 	err := s.Rows(ctx, `SELECT account, category, count(*) FROM messages WHERE state = 'waiting' GROUP BY account, category`, nil, func(r *engine.Row) error {
 		name, lane, n := r.Text(), messaging.Category(r.Text()), r.Int()
@@ -30,7 +31,7 @@ func (s *Store) Backlogs(ctx context.Context, now time.Time) (map[string]Backlog
 		return nil
 	})
 	if err != nil {
-		return nil, Wrap(err, "count what waits")
+		return nil, store.Wrap(err, "count what waits")
 	}
 	err = s.Rows(ctx, `SELECT account, count(*) FROM messages WHERE next_poll_at > 0 AND next_poll_at <= ?1 GROUP BY account`, []any{engine.Micro(now)}, func(r *engine.Row) error {
 		name := r.Text()
@@ -39,16 +40,16 @@ func (s *Store) Backlogs(ctx context.Context, now time.Time) (map[string]Backlog
 		out[name] = one
 		return nil
 	})
-	return out, Wrap(err, "count questions that are late")
+	return out, store.Wrap(err, "count questions that are late")
 }
 
 // RunsOpen is how many runs that have not ended stand in each state.
-func (s *Store) RunsOpen(ctx context.Context) (map[messaging.RunState]int64, error) {
+func (s Records) RunsOpen(ctx context.Context) (map[messaging.RunState]int64, error) {
 	out := map[messaging.RunState]int64{}
 	err := s.Rows(ctx, `SELECT state, count(*) FROM runs WHERE ended_at = 0 GROUP BY state`, nil, func(r *engine.Row) error {
 		state := messaging.RunState(r.Text())
 		out[state] = r.Int()
 		return nil
 	})
-	return out, Wrap(err, "count runs")
+	return out, store.Wrap(err, "count runs")
 }

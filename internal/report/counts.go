@@ -1,16 +1,17 @@
-package store
+package report
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // Counts is the ledger in numbers.
 type Counts struct {
-	// Totals since the data began, by the names in commit_counters.go: events, messages_accepted, …
+	// Totals since the data began, by the names in store.CounterNames: events, messages_accepted, …
 	Totals map[string]int64
 	// What is alive now, counted in the partial indexes that hold just that.
 	Waiting, Sending, InDoubt int64
@@ -31,7 +32,7 @@ func (c Counts) Overdue(now time.Time) time.Duration {
 }
 
 // Counts reads the totals and counts what is alive. History is never counted.
-func (s *Store) Counts(ctx context.Context) (c Counts, err error) {
+func (s Records) Counts(ctx context.Context) (c Counts, err error) {
 	if c.Totals, err = s.Totals(ctx); err != nil {
 		return c, err
 	}
@@ -48,7 +49,7 @@ func (s *Store) Counts(ctx context.Context) (c Counts, err error) {
 		{&c.Awaiting, `SELECT count(*) FROM runs WHERE ended_at = 0 AND state = 'awaiting_approval'`},
 		{&c.PartsInDoubt, `SELECT count(*) FROM parts WHERE state = 'in_doubt'`}, // a few rows a run
 	} {
-		if err := s.reads.Scan(ctx, q.sql, nil, q.into); err != nil {
+		if err := s.Rows(ctx, q.sql, nil, func(r *engine.Row) error { *q.into = r.Int(); return r.Err }); err != nil {
 			return c, fmt.Errorf("count: %w", err)
 		}
 	}
@@ -56,10 +57,10 @@ func (s *Store) Counts(ctx context.Context) (c Counts, err error) {
 	return c, err
 }
 
-// Totals reads the counters, by the names in commit_counters.go; one that never counted is 0.
-func (s *Store) Totals(ctx context.Context) (map[string]int64, error) {
-	totals := make(map[string]int64, counterCount)
-	for _, name := range counterNames {
+// Totals reads the counters, by the names in store.CounterNames; one that never counted is 0.
+func (s Records) Totals(ctx context.Context) (map[string]int64, error) {
+	totals := make(map[string]int64, len(store.CounterNames()))
+	for _, name := range store.CounterNames() {
 		totals[name] = 0
 	}
 	err := s.Rows(ctx, `SELECT name, value FROM counters WHERE name NOT LIKE '%/%'`, nil, func(r *engine.Row) error {
@@ -67,14 +68,5 @@ func (s *Store) Totals(ctx context.Context) (map[string]int64, error) {
 		totals[name] = r.Int()
 		return nil
 	})
-	return totals, Wrap(err, "counters")
-}
-
-// Check reads all the data and reports what is damaged in its structure. It takes about a
-// second a gigabyte.
-func (s *Store) Check(ctx context.Context) error {
-	if err := s.reads.Check(ctx); err != nil {
-		return fmt.Errorf("check the data: %w", err)
-	}
-	return nil
+	return totals, store.Wrap(err, "counters")
 }

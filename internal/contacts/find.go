@@ -1,4 +1,4 @@
-package store
+package contacts
 
 import (
 	"context"
@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // KnownContact is what is known of a contact, by connector, the one that spoke last first.
-func (s *Store) KnownContact(ctx context.Context, phone messaging.Phone) ([]messaging.KnownContact, error) {
-	out, err := List(ctx, s, `SELECT `+knownColumns+` FROM contacts WHERE phone = ?1 ORDER BY last_at DESC, connector`, []any{string(phone)}, scanKnown)
-	return out, Wrap(err, "what is known of a contact")
+func (s Records) KnownContact(ctx context.Context, phone messaging.Phone) ([]messaging.KnownContact, error) {
+	out, err := store.List(ctx, s.Store, `SELECT `+knownColumns+` FROM contacts WHERE phone = ?1 ORDER BY last_at DESC, connector`, []any{string(phone)}, scanKnown)
+	return out, store.Wrap(err, "what is known of a contact")
 }
 
 // mostFound is how many contacts a search names, perSearch how many are looked at at a time.
@@ -23,14 +24,14 @@ const (
 
 // FindContacts finds contacts by the id or name of an order, by a cart, an e-mail address or a part of it, or a part of a name. Those whom
 // events lead to come first, then those that came last; at most 50.
-func (s *Store) FindContacts(ctx context.Context, text string) ([]messaging.FoundContact, error) {
+func (s Records) FindContacts(ctx context.Context, text string) ([]messaging.FoundContact, error) {
 	word := plainWord(text)
 	if word == "" {
 		return nil, nil
 	}
 	out, err := s.findByWord(ctx, word)
 	if err != nil {
-		return nil, Wrap(err, "find contacts by events")
+		return nil, store.Wrap(err, "find contacts by events")
 	}
 	more, err := s.findByName(ctx, word)
 	known := map[messaging.Phone]bool{}
@@ -39,20 +40,20 @@ func (s *Store) FindContacts(ctx context.Context, text string) ([]messaging.Foun
 		known[f.Phone] = true
 		return again
 	})
-	return out[:min(len(out), mostFound)], Wrap(err, "find contacts by name")
+	return out[:min(len(out), mostFound)], store.Wrap(err, "find contacts by name")
 }
 
 // findByWord finds contacts by what their events name, the newest event first.
-func (s *Store) findByWord(ctx context.Context, word string) (out []messaging.FoundContact, err error) {
-	ids, err := s.keyed(ctx, wordsOfEvents, s.hash("word", word))
+func (s Records) findByWord(ctx context.Context, word string) (out []messaging.FoundContact, err error) {
+	ids, err := s.WordEvents(ctx, s.KeyHash("word", word))
 	slices.Reverse(ids)
 	known := map[messaging.Phone]bool{}
 	for some := range slices.Chunk(ids, engine.PerList) {
 		if err != nil || len(out) >= mostFound {
 			break
 		}
-		err = s.Rows(ctx, `SELECT `+eventColumns+`, content FROM events WHERE id IN `+engine.In(some)+` ORDER BY id DESC`, nil, func(r *engine.Row) error {
-			row := scanEvent(r)
+		err = s.Rows(ctx, `SELECT `+store.EventColumns+`, content FROM events WHERE id IN `+engine.In(some)+` ORDER BY id DESC`, nil, func(r *engine.Row) error {
+			row := store.ScanEvent(r)
 			e := s.newReadEvent(&row, r.Blob())
 			if by := wordsOf(&e.Event)[word]; by != "" && len(e.words) > 0 && !known[e.Contact.Phone] {
 				known[e.Contact.Phone] = true
@@ -65,7 +66,7 @@ func (s *Store) findByWord(ctx context.Context, word string) (out []messaging.Fo
 }
 
 // findByName goes through all contacts: letters are compared here, as no engine knows those of all languages.
-func (s *Store) findByName(ctx context.Context, word string) (out []messaging.FoundContact, err error) {
+func (s Records) findByName(ctx context.Context, word string) (out []messaging.FoundContact, err error) {
 	last := [2]string{}
 	for n := perSearch; n == perSearch && err == nil; {
 		n = 0
