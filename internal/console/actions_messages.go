@@ -21,7 +21,7 @@ var messageActions = map[string]action{
 // asked is what a form asks for.
 func (f form) asked() server.BulkRequest {
 	return server.BulkRequest{
-		Message: messaging.MessageID(f.number("id")), Phone: f.Get("phone"), Trigger: f.Get("trigger"), Template: f.Get("template"), Account: f.Get("account"), Since: f.since(),
+		Message: messaging.MessageID(f.number("id")), Phone: f.Get("phone"), Trigger: f.Get("trigger"), Template: f.Get("template"), Account: f.Get("account"), Since: f.since(), Words: f.Get("words"),
 		Reason: strings.TrimSpace(f.Get("reason")), As: messaging.Resolution(f.Get("as")),
 	}
 }
@@ -39,6 +39,9 @@ func (f form) which(c *Console) (out []string) {
 	}
 	if c := f.Get("class"); c != "" {
 		out = append(out, "With an error of the class "+c+".")
+	}
+	if w := f.Get("words"); w != "" {
+		out = append(out, "That ended so: "+sentence(w))
 	}
 	if a := f.Get("account"); a != "" {
 		out = append(out, "By the account "+a+".")

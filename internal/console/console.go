@@ -98,6 +98,7 @@ func (c *Console) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, do := range map[string]pageFunc{
 		"GET /{$}":                   c.overview,
+		"GET /numbers":               c.numbersPage,
 		"GET /events":                c.events,
 		"GET /events/rejected":       c.rejected,
 		"GET /events/{id}":           c.event,
@@ -195,6 +196,7 @@ type section struct{ Name, Path string }
 
 var sections = []section{
 	{"Overview", "/"},
+	{"Numbers", "/numbers"},
 	{"Events", "/events"},
 	{"Messages", "/messages"},
 	{"People", "/people"},

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -17,15 +18,23 @@ type messagesPage struct {
 	Triggers []string
 	Accounts []string
 	Classes  []string
+	Reasons  []server.GroupView // why those of the state are in it, the most first, where the list is of one that has reasons
+	Others   int64              // messages of further reasons
 }
 
+// reasonsShown is how many reasons stand above a list.
+const reasonsShown = 8
+
+// withReasons are the states of which people ask why.
+var withReasons = []string{string(messaging.StateRejected), string(messaging.StateDropped), string(messaging.StatusFailed), string(messaging.StateInDoubt), string(messaging.StateCancelled)}
+
 func (c *Console) messages(r *http.Request) (page, error) {
-	l, q, err := c.newList(r, "phone", "state", "trigger", "template", "account", "class")
+	l, q, err := c.newList(r, "phone", "state", "trigger", "template", "account", "class", "words")
 	if err != nil {
 		return page{}, err
 	}
 	q.Phone, q.State, q.Trigger, q.Account = l.Query.Get("phone"), l.Query.Get("state"), l.Query.Get("trigger"), l.Query.Get("account")
-	q.Template, q.Class = l.Query.Get("template"), l.Query.Get("class")
+	q.Template, q.Class, q.Words = l.Query.Get("template"), l.Query.Get("class"), l.Query.Get("words")
 	all := q // that match, and not of this page alone
 	all.Limit, all.Before = 0, 0
 	l.Export = server.ExportMessages.Address(all)
@@ -43,6 +52,9 @@ func (c *Console) messages(r *http.Request) (page, error) {
 	v := messagesPage{list: l, From: from(q.Since), States: server.StateWords(), Classes: messaging.ErrorClassWords()}
 	v.Rows = cut(&v.list, r, rows, messageNumber)
 	if err := v.further(r, q, newest); err != nil {
+		return page{}, err
+	}
+	if err := c.reasons(r, &v, q); err != nil {
 		return page{}, err
 	}
 	status, err := server.ShowStatus.Call(r.Context(), c.Ask, server.None{})
@@ -63,6 +75,32 @@ func (c *Console) messages(r *http.Request) (page, error) {
 		v.Triggers = append(v.Triggers, j.Name)
 	}
 	return page{Name: "messages", Title: "Messages", Here: "/messages", Data: v}, nil
+}
+
+// reasons fills in why the messages of the list's state are in it.
+func (c *Console) reasons(r *http.Request, v *messagesPage, q server.ListQuery) error {
+	if q.Phone != "" || q.Words != "" || !slices.Contains(withReasons, q.State) {
+		return nil
+	}
+	q.Limit, q.Before, q.DownTo = 0, 0, 0
+	all, err := server.MessageReasons.Call(r.Context(), c.Ask, q)
+	v.Reasons = all.Groups[:min(len(all.Groups), reasonsShown)]
+	for _, one := range all.Groups[len(v.Reasons):] {
+		v.Others += one.Count
+	}
+	return err
+}
+
+// OfReason is the address of the list of one reason.
+func (v messagesPage) OfReason(words string) string {
+	q := url.Values{}
+	for _, key := range []string{"state", "trigger", "template", "account", "class", "since"} {
+		if is := v.Query.Get(key); is != "" {
+			q.Set(key, is)
+		}
+	}
+	q.Set("words", words)
+	return "/messages?" + q.Encode()
 }
 
 func messageNumber(m *server.MessageView) int64 { return int64(m.ID) }

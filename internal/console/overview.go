@@ -1,23 +1,90 @@
 package console
 
 import (
-	"cmp"
+	"context"
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
-// A need is a trouble with where to look at it.
+// A need is a trouble with where to look at it, and what a person can do about it here.
 type need struct {
 	messaging.Trouble
 	Link, LinkWords string
+	Acts            []needAct
 }
 
-// Redaction reports whether a person has to say whether all of a connector is forgotten.
-func (n need) Redaction() bool { return n.Code == messaging.TroubleRedaction }
+// A needAct is a button.
+type needAct struct {
+	Do, Words, Tone string
+	Of              []any // names and values of what its form says
+}
+
+// Button is the form of it, nil for who may not.
+func (s shown) Button(a needAct) *actForm { return s.Act(a.Do, a.Words, a.Tone, a.Of...) }
+
+// A remedy is what a page offers for one trouble.
+type remedy struct {
+	acts []needAct
+	link [2]string // in place of that of its code
+}
+
+type troubleName struct {
+	code    messaging.TroubleCode
+	subject string
+}
+
+// remedies are what can be done here about what the status tells of, by the names of its troubles (internal/server/troubles.go gives them).
+func remedies(v *server.StatusView) map[troubleName]remedy {
+	out := map[troubleName]remedy{
+		{messaging.TroubleInDoubt, ""}: {acts: []needAct{{Do: "resolve-all", Words: "Say what became of them…"}}},
+	}
+	ofRun := func(code messaging.TroubleCode, subject string, id any, acts ...needAct) {
+		for i := range acts {
+			acts[i].Of = []any{"run", id}
+		}
+		out[troubleName{code, subject}] = remedy{acts, [2]string{fmt.Sprintf("/runs/%v", id), fmt.Sprintf("Run %v", id)}}
+	}
+	for _, h := range v.Holds {
+		subject, code := h.What(), messaging.TroubleHalt
+		switch h.Kind {
+		case messaging.HoldRun:
+			ofRun(messaging.TroublePaused, subject, h.Name, needAct{Do: "go-on", Words: "Let it go on…"}, needAct{Do: "cancel-run", Words: "Cancel…", Tone: "danger quiet"})
+			continue
+		case messaging.HoldMode:
+			code = messaging.TroublePaused
+		case messaging.HoldService:
+			if code = messaging.TroubleTemplate; h.Account != "" {
+				subject += " of account " + h.Account
+			}
+		}
+		if of := resumes(h); of != nil {
+			out[troubleName{code, subject}] = remedy{acts: []needAct{{Do: "resume", Words: "Let it go on…", Of: []any{"scope", of[0], "name", of[1]}}}}
+		}
+	}
+	for _, r := range v.Held {
+		ofRun(messaging.TroubleApproval, fmt.Sprintf("run %d of %s", r.Run, r.Job), r.Run, needAct{Do: "approve", Words: "Approve…"}, needAct{Do: "cancel-run", Words: "Cancel…", Tone: "danger quiet"})
+	}
+	for _, f := range v.Failing {
+		ofRun(messaging.TroubleFailing, fmt.Sprintf("run %d of %s", f.Run, f.Job), f.Run, needAct{Do: "retry-run", Words: "Send again…"})
+	}
+	for i := range v.Redactions {
+		of := []any{"connector", v.Redactions[i].Connector}
+		out[troubleName{messaging.TroubleRedaction, v.Redactions[i].Connector}] = remedy{acts: []needAct{
+			{"redact", "Forget all of " + v.Redactions[i].Connector + "…", "danger quiet", of}, {"refuse-redaction", "Keep what is of " + v.Redactions[i].Connector + "…", "quiet", of},
+		}}
+	}
+	if d := v.Daemon; d != nil && d.LoadError == "" && d.FileError == "" && d.FileVersion != "" {
+		out[troubleName{messaging.TroubleConfig, ""}] = remedy{acts: []needAct{{Do: "reload", Words: "See what would change…"}}, link: [2]string{"/config", "Config"}}
+	}
+	return out
+}
 
 // places are where what a trouble is about is seen.
 var places = map[messaging.TroubleCode][2]string{
@@ -50,25 +117,23 @@ var places = map[messaging.TroubleCode][2]string{
 	messaging.TroubleWebhooksOut: {"/system", "System"},
 }
 
-// A stage is one step of the funnel.
-type stage struct {
-	Name, Words, Link string
-	N                 int64
-	Width             int // of 1000, beside the longest
-	Percent           int // of those that the service took; 0 for the stages before
+type overviewPage struct {
+	Status  server.StatusView
+	Health  string // in a sentence
+	Tone    string
+	Needs   []need // somebody has to do something
+	Notes   []need // worth knowing
+	Day     []dayNumber
+	Counted time.Time        // since when there are counts, where that is later than a day ago
+	Next    []server.JobView // that fire by themselves, the next first
+	Lately  []server.EventView
 }
 
-type overviewPage struct {
-	Status server.StatusView
-	Health string // in a sentence
-	Tone   string
-	Needs  []need // somebody has to do something
-	Notes  []need // worth knowing
-	numbers
-	Base   string           // address of this page
-	At     string           // where on it the numbers begin
-	Next   []server.JobView // that fire by themselves, the next first
-	Lately []server.EventView
+// A dayNumber is how often something happened in the last 24 hours.
+type dayNumber struct {
+	Name, Link string
+	N          int64
+	Bars       string // of its hours, as a path in a box of 96 by 24
 }
 
 func (c *Console) overview(r *http.Request) (page, error) {
@@ -77,13 +142,19 @@ func (c *Console) overview(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	v := overviewPage{Status: status, Base: "/", At: "numbers"}
-	if v.numbers, err = c.numbers(r, r.Header.Get("HX-Request") != ""); err != nil {
+	v := overviewPage{Status: status}
+	if err := c.lastDay(ctx, &v); err != nil {
 		return page{}, err
 	}
+	known := remedies(&status)
 	for _, t := range status.Troubles {
 		one := need{Trouble: t, Link: places[t.Code][0], LinkWords: places[t.Code][1]}
-		if t.Severity == messaging.Note && !one.Redaction() { // that waits for a person from the first
+		can := known[troubleName{t.Code, t.Subject}]
+		one.Acts = can.acts
+		if can.link[0] != "" {
+			one.Link, one.LinkWords = can.link[0], can.link[1]
+		}
+		if t.Severity == messaging.Note && t.Code != messaging.TroubleRedaction { // that waits for a person from the first
 			v.Notes = append(v.Notes, one)
 			continue
 		}
@@ -101,11 +172,61 @@ func (c *Console) overview(r *http.Request) (page, error) {
 		}
 	}
 	slices.SortFunc(v.Next, func(a, b server.JobView) int { return a.NextAt.Compare(b.NextAt) })
-	v.Next = v.Next[:min(len(v.Next), 8)]
-	if v.Lately, err = server.ListEvents.Call(ctx, c.Ask, server.ListQuery{Limit: 8}); err != nil {
+	v.Next = v.Next[:min(len(v.Next), 6)]
+	if v.Lately, err = server.ListEvents.Call(ctx, c.Ask, server.ListQuery{Limit: 6}); err != nil {
 		return page{}, err
 	}
 	return page{Name: "overview", Title: "Overview", Here: "/", Data: v}, nil
+}
+
+// lastDay fills in what happened in the last 24 hours.
+func (c *Console) lastDay(ctx context.Context, v *overviewPage) error {
+	now := c.Now().In(c.Zone())
+	from := now.Add(-23 * time.Hour).Truncate(time.Hour)
+	of, err := server.ShowReport.Call(ctx, c.Ask, report.Query{Since: from, By: "hour", Only: report.OnlyRows})
+	if err != nil {
+		return err
+	}
+	if of.CountedSince.IsZero() || of.CountedSince.After(from) {
+		v.Counted = of.CountedSince
+	}
+	for _, one := range []struct {
+		name, link string
+		of         func(*report.Row) int64
+	}{
+		{"Events", "/events?since=24h", func(r *report.Row) int64 { return r.Events }},
+		{"Sent", "/messages?since=24h", func(r *report.Row) int64 { return r.Sent() }},
+		{"Delivered", "/messages?state=delivered&since=24h", func(r *report.Row) int64 { return r.Delivered }},
+		{"Failed or rejected", "/messages?state=failed&since=24h", func(r *report.Row) int64 { return r.Failed + r.Rejected }},
+	} {
+		n := dayNumber{Name: one.name, Link: one.link}
+		var hours [24]int64
+		for i := range of.Rows {
+			if at := int(of.Rows[i].At.Sub(from) / time.Hour); at >= 0 && at < len(hours) {
+				hours[at] += one.of(&of.Rows[i])
+				n.N += one.of(&of.Rows[i])
+			}
+		}
+		n.Bars = bars(hours[:])
+		v.Day = append(v.Day, n)
+	}
+	return nil
+}
+
+// bars are numbers as a path of bars in a box of 96 by 24, beside the largest of them; "" where all are 0.
+func bars(of []int64) string {
+	most := slices.Max(of)
+	if most == 0 {
+		return ""
+	}
+	wide := 96 / len(of)
+	var path strings.Builder
+	for i, n := range of {
+		if n > 0 {
+			fmt.Fprintf(&path, "M%d 24v-%dh%dV24z", i*wide, max(n*24/most, 2), wide-1)
+		}
+	}
+	return path.String()
 }
 
 // health is what the troubles come to, in a sentence.
@@ -130,34 +251,4 @@ func health(needs []need) (words, tone string) {
 	default:
 		return "All is well.", "good"
 	}
-}
-
-// funnel is how far messages came in a time.
-func funnel(of *report.Stages) []stage {
-	out := []stage{
-		{Name: "Events", Words: "webhooks that were stored", Link: "/events", N: of.Events},
-		{Name: "Queued", Words: "messages that were planned", Link: "/messages", N: of.Queued},
-		{Name: "Uploaded", Words: "rows in files that the service took, and named no messages for", Link: "/jobs", N: of.Uploaded},
-		{Name: "Sent", Words: "messages that the service took", Link: "/messages?state=accepted", N: of.Accepted},
-		{Name: "Delivered", Words: "reached the phone", Link: "/messages?state=delivered", N: of.Delivered},
-		{Name: "Read", Words: "were opened", Link: "/messages?state=read", N: of.Read},
-		{Name: "Failed", Words: "were taken and did not arrive", Link: "/messages?state=failed", N: of.Failed},
-		{Name: "Rejected", Words: "were not taken by the service", Link: "/messages?state=rejected", N: of.Rejected},
-		{Name: "Cancelled", Words: "were ended before they were sent", Link: "/messages?state=cancelled", N: of.Cancelled},
-	}
-	var most int64
-	for _, s := range out {
-		most = max(most, s.N)
-	}
-	for i := range out {
-		s := &out[i]
-		s.Width = int(s.N * 1000 / cmp.Or(most, 1))
-		if s.N > 0 {
-			s.Width = max(s.Width, 4)
-		}
-		if i >= 4 && i <= 6 && of.Accepted > 0 {
-			s.Percent = int(100 * s.N / of.Accepted)
-		}
-	}
-	return out
 }

@@ -29,10 +29,9 @@ type pages struct {
 
 func newPages(zone *time.Location, now func() time.Time) *pages {
 	p := &pages{zone: zone, byName: map[string]*template.Template{}}
-	clock := func(t time.Time) string { return t.In(zone).Format("2 Jan 2006, 15:04:05") }
 	base := template.New("").Funcs(template.FuncMap{
-		"clock":  clock,
-		"ago":    func(t time.Time) string { return ago(now().Sub(t)) },
+		"spoken": func(t time.Time) string { return spoken(t, now().In(zone)) },
+		"exact":  func(t time.Time) string { return exact(t, zone) },
 		"number": units.Number,
 		"count":  units.Count[int64],
 		"words":  func(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") },
@@ -84,18 +83,6 @@ func dict(pairs ...any) map[string]any {
 		out[fmt.Sprint(pairs[i])] = pairs[i+1]
 	}
 	return out
-}
-
-// ago is how long ago something was, or how soon it will be.
-func ago(d time.Duration) string {
-	switch {
-	case d > -time.Second && d < time.Second:
-		return "now"
-	case d < 0:
-		return "in " + units.About(-d)
-	default:
-		return units.About(d) + " ago"
-	}
 }
 
 // tones are how states and outcomes are coloured; the word itself always stands beside the colour.

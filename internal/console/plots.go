@@ -2,18 +2,14 @@ package console
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"math"
 	"net/http"
 	"net/url"
 	"slices"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/report"
-	"github.com/nudgewire/nudgewire/internal/server"
 )
 
 // A timeRange is a time that numbers are shown for, as the address has it.
@@ -46,6 +42,7 @@ func timeRangeOf(r *http.Request) timeRange {
 type plot struct {
 	ID, Title string
 	Empty     string // what to say where all numbers are 0
+	Begun     string // that counting began so lately that there is nothing to draw; "" else
 	Kind      string // "stack" or "lines"
 	Labels    []string
 	Series    []plotSeries
@@ -68,6 +65,13 @@ func (p *plot) Data() (string, error) {
 // Any reports whether a number of it is not 0.
 func (p *plot) Any() bool {
 	return slices.ContainsFunc(p.Series, func(s plotSeries) bool { return s.Total > 0 })
+}
+
+// begun says so where counting began in the last hour or day that there is a place for: one number is no picture.
+func (p *plot) begun(at []time.Time, counted time.Time, by string) {
+	if n := len(at); n > 1 && !counted.IsZero() && !counted.Before(at[n-1]) {
+		p.Begun = "Counting began in this " + by + ": there is one " + by + " to show so far."
+	}
 }
 
 // colors is how many series have a colour of their own; the others are one series.
@@ -130,22 +134,6 @@ func seriesOf(at []time.Time, number func(*report.Stages) int64, reports ...*rep
 	return out
 }
 
-// numbers is what Overview shows of a timeRange of time.
-type numbers struct {
-	Stretches []timeRange
-	Stretch   timeRange
-	Report    report.View
-	Funnel    []stage
-	Plots     []plot
-	Ended     []bar
-	Arrivals  []bar
-	Half      string // how long half of the messages took at the most
-	Most      string // how long 95 of 100 took at the most
-	Heat      heat
-	Calendar  []bar
-	More      bool // the address asks for no less than all of it
-}
-
 // A bar is a number beside others, with a link to what it counts.
 type bar struct {
 	Name, Note, Link string
@@ -170,207 +158,4 @@ func widths(all []bar) []bar {
 // csvOf is the address of a report as a file.
 func csvOf(s *timeRange, group string) string {
 	return "/report.csv?" + url.Values{"range": {s.Key}, "group": {group}}.Encode()
-}
-
-// numbers asks for what Overview shows. less leaves out all but the funnel, where a part of the page is made anew.
-func (c *Console) numbers(r *http.Request, less bool) (v numbers, err error) {
-	ctx := r.Context()
-	now := c.Now().In(c.Zone())
-	v.Stretches, v.Stretch = timeRanges, timeRangeOf(r)
-	since := v.Stretch.since(now)
-	if v.Report, err = server.ShowReport.Call(ctx, c.Ask, report.Query{Since: since}); err != nil {
-		return v, err
-	}
-	v.Funnel = funnel(&v.Report.Total)
-	if less {
-		return v, nil
-	}
-	v.More = true
-	at, labels := c.moments(&v.Stretch, now)
-	var by [3]report.View
-	for i, group := range []string{"trigger", "job", "connector"} {
-		if by[i], err = server.ShowReport.Call(ctx, c.Ask, report.Query{Since: since, By: v.Stretch.by, Group: group, Only: report.OnlyRows}); err != nil {
-			return v, err
-		}
-	}
-	today, before, err := c.todayAndBefore(ctx, now)
-	if err != nil {
-		return v, err
-	}
-	v.Plots = []plot{
-		{
-			ID: "sent", Title: "Messages that were sent or uploaded, by trigger and job", Kind: "stack", Labels: labels, CSV: csvOf(&v.Stretch, "trigger"),
-			Series: seriesOf(at, (*report.Stages).Sent, &by[0], &by[1]),
-			Empty:  "No message was sent in this time.",
-		},
-		{
-			ID: "events", Title: "Events, by connector", Kind: "stack", Labels: labels, CSV: csvOf(&v.Stretch, "connector"),
-			Series: seriesOf(at, func(s *report.Stages) int64 { return s.Events }, &by[2]),
-			Empty:  "No event came in this time.",
-		},
-		today.against(&before, now),
-	}
-	for _, e := range v.Report.Ended {
-		v.Ended = append(v.Ended, bar{Name: report.EndedWords(e.Reason), Note: e.State, N: e.Messages, Link: "/messages?state=" + e.State})
-	}
-	v.Ended = widths(v.Ended)
-	a := &v.Report.Arrivals
-	if a.Messages > 0 {
-		v.Half, v.Most = report.SecondsWords(a.P50), report.SecondsWords(a.P95)
-	}
-	from := "0 s"
-	for _, class := range a.Classes {
-		to := shortTime(class.UpTo)
-		name := from + " to " + to
-		if class.UpTo == 0 {
-			name = "longer"
-		}
-		v.Arrivals = append(v.Arrivals, bar{Name: name, N: class.Messages})
-		from = to
-	}
-	none := func(b bar) bool { return b.N == 0 }
-	for len(v.Arrivals) > 0 && none(v.Arrivals[0]) {
-		v.Arrivals = v.Arrivals[1:]
-	}
-	for n := len(v.Arrivals); n > 0 && none(v.Arrivals[n-1]); n = len(v.Arrivals) {
-		v.Arrivals = v.Arrivals[:n-1]
-	}
-	v.Arrivals = widths(v.Arrivals)
-	if v.Heat, err = c.heat(ctx, now); err != nil {
-		return v, err
-	}
-	days, err := server.ShowCalendar.Call(ctx, c.Ask, server.None{})
-	if err != nil {
-		return v, err
-	}
-	for i, d := range days {
-		one := bar{Name: d.From.In(c.Zone()).Format("Mon 2 Jan"), N: d.Messages}
-		if i == 0 {
-			one.Name, one.Note = "Today", "with what is late"
-		}
-		if d.More {
-			one.Words = "more than 10,000"
-		}
-		v.Calendar = append(v.Calendar, one)
-	}
-	v.Calendar = widths(v.Calendar)
-	return v, nil
-}
-
-// shortTime is the end of a class of arrivals.
-func shortTime(seconds float64) string {
-	d := time.Duration(seconds * float64(time.Second))
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	default:
-		return fmt.Sprintf("%d h", int(d.Hours()))
-	}
-}
-
-// A dayByHour is what was sent in each hour of a day, up to now.
-type dayByHour struct {
-	name  string
-	hours []int64 // by the clock of the zone
-}
-
-// todayAndBefore are today and the same weekday a week before.
-func (c *Console) todayAndBefore(ctx context.Context, now time.Time) (today, before dayByHour, err error) {
-	day := func(back int) (d dayByHour, err error) {
-		from := time.Date(now.Year(), now.Month(), now.Day()-back, 0, 0, 0, 0, now.Location())
-		v, err := server.ShowReport.Call(ctx, c.Ask, report.Query{Since: from, Until: from.AddDate(0, 0, 1), By: "hour", Only: report.OnlyRows})
-		d = dayByHour{from.Format("Monday 2 Jan"), make([]int64, 24)}
-		for i := range v.Rows {
-			d.hours[v.Rows[i].At.In(now.Location()).Hour()] += v.Rows[i].Sent()
-		}
-		return d, err
-	}
-	if today, err = day(0); err == nil {
-		before, err = day(7)
-	}
-	return today, before, err
-}
-
-// against is a day beside another, as sums up to each hour; those of today end now.
-func (d *dayByHour) against(before *dayByHour, now time.Time) plot {
-	p := plot{
-		ID: "today", Title: "Today against the same day last week, sums of what was sent", Kind: "lines", Empty: "No message was sent on either day.",
-		CSV: "/report.csv?" + url.Values{"range": {"24h"}}.Encode(),
-	}
-	for hour := range 24 {
-		p.Labels = append(p.Labels, fmt.Sprintf("%02d:59", hour))
-	}
-	for i, one := range []*dayByHour{d, before} {
-		s := plotSeries{Name: one.name, Color: 1 - i}
-		if i == 0 {
-			s.Name = "Today"
-		}
-		for hour, n := range one.hours {
-			if i == 0 && hour > now.Hour() {
-				break
-			}
-			s.Total += n
-			s.Values = append(s.Values, s.Total)
-		}
-		p.Series = append(p.Series, s)
-	}
-	return p
-}
-
-// A heat is how much was sent in each hour of the week, over four weeks.
-type heat struct {
-	Rows []heatRow
-	Most int64
-}
-
-type heatRow struct {
-	Day   string
-	Hours []heatCell
-}
-
-type heatCell struct {
-	N     int64
-	Level int // 0 to 5
-}
-
-const heatDays = 28
-
-func (c *Console) heat(ctx context.Context, now time.Time) (h heat, err error) {
-	v, err := server.ShowReport.Call(ctx, c.Ask, report.Query{Since: daysBack(heatDays)(now), By: "hour", Only: report.OnlyRows})
-	if err != nil {
-		return h, err
-	}
-	for i := range 7 {
-		day := time.Weekday((i + 1) % 7) // a week begins on Monday
-		h.Rows = append(h.Rows, heatRow{day.String(), make([]heatCell, 24)})
-	}
-	for i := range v.Rows {
-		at := v.Rows[i].At.In(now.Location())
-		cell := &h.Rows[(int(at.Weekday())+6)%7].Hours[at.Hour()]
-		cell.N += v.Rows[i].Sent()
-		h.Most = max(h.Most, cell.N)
-	}
-	for _, row := range h.Rows {
-		for i := range row.Hours {
-			if cell := &row.Hours[i]; cell.N > 0 {
-				// By the root: one hour with a list of thousands leaves the others to be told apart.
-				cell.Level = min(5, 1+int(5*math.Sqrt(float64(cell.N)/float64(h.Most+1))))
-			}
-		}
-	}
-	return h, nil
-}
-
-// reportFile is a report as a file.
-func (c *Console) reportFile(r *http.Request, begin func(kind, name string) io.Writer) error {
-	zone := c.Zone()
-	s := timeRangeOf(r)
-	q := report.Query{Since: s.since(c.Now().In(zone)), By: s.by, Group: r.URL.Query().Get("group"), Trigger: r.URL.Query().Get("trigger"), Only: report.OnlyRows}
-	v, err := server.ShowReport.Call(r.Context(), c.Ask, q)
-	if err != nil {
-		return err
-	}
-	return report.WriteCSV(begin("text/csv; charset=utf-8", "report.csv"), &v, &q, zone)
 }

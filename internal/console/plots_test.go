@@ -38,7 +38,7 @@ func (c *counting) report(r *http.Request) (any, error) {
 	v := report.View{
 		Since: q.Since, CountedSince: q.Since, Total: report.Stages{Events: 900, Queued: 400, Accepted: 200, Uploaded: 7654, Delivered: 150, Read: 50, Failed: 10},
 		Ended:    []report.EndedCount{{State: "failed", Reason: "unknown", Messages: 10}},
-		Arrivals: report.ArrivalsView{Messages: 150, P50: 4, P95: 400, Classes: []report.ArrivalView{{UpTo: 1}, {UpTo: 5, Messages: 150}, {}}},
+		Arrivals: report.ArrivalsView{Messages: 150, P50: 4, P95: 400, Classes: []report.ArrivalView{{UpTo: 1}, {UpTo: 5, Messages: 150}, {}}, Times: []report.ArrivalTime{{At: q.Since, Messages: 150, P50: 4, P95: 400}}},
 	}
 	if q.By == "" {
 		return v, nil
@@ -64,11 +64,11 @@ func (c *counting) report(r *http.Request) (any, error) {
 
 var dataPlot = regexp.MustCompile(`data-plot="([^"]*)"`)
 
-func TestOverviewHasNumbersAsPicturesAndTables(t *testing.T) {
+func TestNumbersArePicturesAndTables(t *testing.T) {
 	ask := &counting{}
 	r := newRoom(t, false, ask.answers())
 	cookie := r.signIn(t)
-	res, body := r.do(t, http.MethodGet, "/?range=30d", nil, cookie)
+	res, body := r.do(t, http.MethodGet, "/numbers?range=30d", nil, cookie)
 	if res.StatusCode != http.StatusOK {
 		t.Fatalf("%d %s", res.StatusCode, body)
 	}
@@ -76,7 +76,7 @@ func TestOverviewHasNumbersAsPicturesAndTables(t *testing.T) {
 		t.Error("markup of a name, or an inline style, is on the page")
 	}
 	plots := dataPlot.FindAllStringSubmatch(body, -1)
-	if len(plots) != 3 {
+	if len(plots) != 4 {
 		t.Fatalf("%d plots", len(plots))
 	}
 	var sent struct {
@@ -100,30 +100,46 @@ func TestOverviewHasNumbersAsPicturesAndTables(t *testing.T) {
 	}
 	for _, want := range []string{
 		"75&nbsp;%", "7,654", "words that no rule knows", "4.0 s", "7 min", "more than 10,000", `href="/report.csv?group=trigger&amp;range=30d"`, `<details class="numbers">`,
-		`hx-get="/?range=30d"`, "Today against the same day last week",
+		"Today against the same day last week", `<a href="/jobs/winback">winback</a></th><td class="n">0</td><td class="n">40</td>`,
+		`href="/messages?class=unknown&amp;since=30d&amp;state=failed"`,
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page has no %s", want)
 		}
 	}
 	asked := len(ask.asked)
-	req := http.Header{}
-	req.Set("HX-Request", "true")
-	if _, body := r.doWith(t, "/?range=30d", req, cookie); strings.Contains(body, "data-plot") || !strings.Contains(body, "live-funnel") || len(ask.asked) != asked+1 {
-		t.Errorf("what is made anew every five seconds asks for %d reports", len(ask.asked)-asked)
+	if _, body := r.do(t, http.MethodGet, "/", nil, cookie); strings.Contains(body, "data-plot") || !strings.Contains(body, `d="M`) || len(ask.asked) != asked+1 {
+		t.Errorf("Overview, which is made anew every five seconds, asks for %d reports", len(ask.asked)-asked)
 	}
 }
 
-func TestTablesOfOverviewAreFilesToo(t *testing.T) {
+// One number is no picture: where counting began in the newest of the days, it is told so.
+func TestNumbersOfOneDayAreNoPicture(t *testing.T) {
+	ask := new(counting)
+	all := ask.answers()
+	all["GET /report"] = func(r *http.Request) (any, error) {
+		v, err := ask.report(r)
+		of := v.(report.View)
+		of.CountedSince = time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
+		return of, err
+	}
+	r := newRoom(t, false, all)
+	cookie := r.signIn(t)
+	if _, body := r.do(t, http.MethodGet, "/numbers?range=7d", nil, cookie); strings.Count(body, "Counting began in this day") != 3 || !strings.Contains(body, "Today, sums of what was sent") {
+		t.Errorf("a page of one day: %s", body)
+	}
+}
+
+func TestTablesOfNumbersAreFilesToo(t *testing.T) {
 	r := newRoom(t, false, new(counting).answers())
 	cookie := r.signIn(t)
-	_, page := r.do(t, http.MethodGet, "/", nil, cookie)
+	_, page := r.do(t, http.MethodGet, "/numbers", nil, cookie)
 	for table, want := range map[string]string{
 		"ended": "reason,note,messages\nwords that no rule knows,", "arrivals": "time,note,messages\n", "calendar": "day,note,messages\nToday,with what is late,", "heat": "day,hour,messages\nMonday,00:00,",
 	} {
 		path := "/numbers.csv?range=7d&table=" + table
 		if !strings.Contains(page, strings.ReplaceAll(path, "&", "&amp;")) {
-			t.Errorf("Overview has no link to %s", path)
+			t.Errorf("the page has no link to %s", path)
 		}
 		res, body := r.do(t, http.MethodGet, path, nil, cookie)
 		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/csv; charset=utf-8" || !strings.HasPrefix(body, want) {

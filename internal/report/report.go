@@ -129,6 +129,15 @@ type ArrivalsView struct {
 	P50      float64       `json:"p50_seconds"` // half took no longer; 0 where none was delivered
 	P95      float64       `json:"p95_seconds"`
 	Classes  []ArrivalView `json:"classes"`
+	Times    []ArrivalTime `json:"times,omitempty"` // of a report by hour or day: those in which a message was delivered
+}
+
+// An ArrivalTime is how long messages took that were delivered in an hour or a day.
+type ArrivalTime struct {
+	At       time.Time `json:"at"` // when the hour, or the day, begins
+	Messages int64     `json:"messages"`
+	P50      float64   `json:"p50_seconds"`
+	P95      float64   `json:"p95_seconds"`
 }
 
 // An ArrivalView is how many messages took at most so long, and longer than the class before.
@@ -173,6 +182,18 @@ func (s Reports) read(q Query) (_ Query, err error) {
 	return q, err
 }
 
+// by is how long the times are that a report tells apart.
+func (q *Query) by() By {
+	switch q.By {
+	case "hour":
+		return ByHour
+	case "day":
+		return ByDay
+	default:
+		return ByAll
+	}
+}
+
 // hours is a query of counts in the time of a report.
 func (q *Query) hours() HourQuery {
 	h := HourQuery{From: q.Since, Until: q.Until, Zone: q.Since.Location()}
@@ -205,10 +226,7 @@ func (s Reports) Report(ctx context.Context, in Query) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	v.Arrivals.Classes = make([]ArrivalView, len(store.ArrivalTimes)+1)
-	for i, upTo := range store.ArrivalTimes {
-		v.Arrivals.Classes[i].UpTo = upTo.Seconds()
-	}
+	v.Arrivals = newArrivals()
 	for i := range all {
 		one := &all[i]
 		v.Total.add(one.What, one.N)
@@ -216,13 +234,13 @@ func (s Reports) Report(ctx context.Context, in Query) (View, error) {
 		case "failed", "rejected", "dropped", "cancelled":
 			v.addEnded(one.What, cmp.Or(one.Class, "unknown"), one.N)
 		case "delivered":
-			if class, err := strconv.Atoi(one.Class); err == nil && class >= 0 && class < len(v.Arrivals.Classes) {
-				v.Arrivals.Classes[class].Messages += one.N
-				v.Arrivals.Messages += one.N
-			}
+			v.Arrivals.add(one)
 		}
 	}
 	v.Arrivals.P50, v.Arrivals.P95 = v.Arrivals.percentile(0.5), v.Arrivals.percentile(0.95)
+	if v.Arrivals.Times, err = s.arrivalTimes(ctx, &q); err != nil {
+		return View{}, err
+	}
 	slices.SortFunc(v.Ended, func(a, b EndedCount) int {
 		return cmp.Or(cmp.Compare(b.Messages, a.Messages), cmp.Compare(a.State, b.State), cmp.Compare(a.Reason, b.Reason))
 	})
@@ -286,6 +304,49 @@ func EndedWords(reason string) string {
 	return cmp.Or(endedWords[reason], strings.ReplaceAll(reason, "_", " "))
 }
 
+func newArrivals() ArrivalsView {
+	v := ArrivalsView{Classes: make([]ArrivalView, len(store.ArrivalTimes)+1)}
+	for i, upTo := range store.ArrivalTimes {
+		v.Classes[i].UpTo = upTo.Seconds()
+	}
+	return v
+}
+
+// add counts messages that were delivered.
+func (v *ArrivalsView) add(c *HourCount) {
+	if class, err := strconv.Atoi(c.Class); err == nil && class >= 0 && class < len(v.Classes) {
+		v.Classes[class].Messages += c.N
+		v.Messages += c.N
+	}
+}
+
+// arrivalTimes are how long messages took in each hour or day, nil where a report is by none.
+func (s Reports) arrivalTimes(ctx context.Context, q *Query) (out []ArrivalTime, err error) {
+	h := q.hours()
+	if h.By = q.by(); h.By == ByAll {
+		return nil, nil
+	}
+	h.What, h.Classes = []string{"delivered"}, true
+	all, err := s.Hours(ctx, h)
+	of := map[int64]ArrivalsView{}
+	for i := range all {
+		at := all[i].At.Unix()
+		v, known := of[at]
+		if !known {
+			v = newArrivals()
+			out = append(out, ArrivalTime{At: all[i].At.UTC()})
+		}
+		v.add(&all[i])
+		of[at] = v
+	}
+	for i := range out {
+		v := of[out[i].At.Unix()]
+		out[i].Messages, out[i].P50, out[i].P95 = v.Messages, v.percentile(0.5), v.percentile(0.95)
+	}
+	slices.SortFunc(out, func(a, b ArrivalTime) int { return a.At.Compare(b.At) })
+	return out, err
+}
+
 // percentile is the time in seconds that such a part of the messages took at the most, as if those of a class were spread evenly over it.
 func (v *ArrivalsView) percentile(part float64) float64 {
 	rest := part * float64(v.Messages)
@@ -310,12 +371,7 @@ func (s Reports) rows(ctx context.Context, q *Query) ([]Row, error) {
 		return rows, nil
 	}
 	h := q.hours()
-	switch q.By {
-	case "hour":
-		h.By = ByHour
-	case "day":
-		h.By = ByDay
-	}
+	h.By = q.by()
 	var group func(*HourCount) string
 	switch q.Group {
 	case "trigger", "job", "connector":

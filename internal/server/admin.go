@@ -318,19 +318,12 @@ func (a admin) messages(ctx context.Context, in ListQuery) ([]MessageView, error
 
 // messagesOf is a page of messages.
 func (a admin) messagesOf(ctx context.Context, q ListQuery, phone messaging.Phone) ([]MessageView, error) {
-	f := store.MessageFilter{Since: q.Since, Until: q.Until, Limit: q.Limit, Trigger: q.Trigger, Template: q.Template, Account: q.Account, Phone: phone, EventID: q.Event, Class: q.Class, Before: messaging.MessageID(q.Before), DownTo: messaging.MessageID(q.DownTo)}
-	if err := checkClass(q.Class); err != nil {
+	f, err := messageFilter(&q, phone)
+	if err != nil {
 		return nil, err
 	}
-	switch {
-	case q.State == string(messaging.Shadowed):
+	if q.State == string(messaging.Shadowed) {
 		return a.shadows(ctx, f)
-	case slices.Contains(messaging.States, messaging.State(q.State)):
-		f.State = messaging.State(q.State)
-	case slices.Contains(messaging.Statuses, messaging.Status(q.State)):
-		f.Status = messaging.Status(q.State)
-	case q.State != "":
-		return nil, refusal.Fieldf("state", "one of: "+strings.Join(append(StateWords(), string(messaging.Shadowed)), ", "), "unknown state %q", q.State)
 	}
 	rows, err := a.Store.Messages(ctx, f)
 	if err != nil {
@@ -346,6 +339,44 @@ func (a admin) messagesOf(ctx context.Context, q ListQuery, phone messaging.Phon
 	}
 	held.setHeld(out)
 	return out, nil
+}
+
+// messageFilter is what a list of messages is narrowed to.
+func messageFilter(q *ListQuery, phone messaging.Phone) (f store.MessageFilter, err error) {
+	f = store.MessageFilter{
+		Since: q.Since, Until: q.Until, Limit: q.Limit, Trigger: q.Trigger, Template: q.Template, Account: q.Account, Phone: phone, EventID: q.Event, Class: q.Class, Words: q.Words,
+		Before: messaging.MessageID(q.Before), DownTo: messaging.MessageID(q.DownTo),
+	}
+	if err := checkClass(q.Class); err != nil {
+		return f, err
+	}
+	switch {
+	case slices.Contains(messaging.States, messaging.State(q.State)):
+		f.State = messaging.State(q.State)
+	case slices.Contains(messaging.Statuses, messaging.Status(q.State)):
+		f.Status = messaging.Status(q.State)
+	case q.State != "" && q.State != string(messaging.Shadowed):
+		return f, refusal.Fieldf("state", "one of: "+strings.Join(append(StateWords(), string(messaging.Shadowed)), ", "), "unknown state %q", q.State)
+	}
+	return f, nil
+}
+
+// messageReasons counts the messages that match by why they are in their state.
+func (a admin) messageReasons(ctx context.Context, in ListQuery) (BulkView, error) {
+	q, _, err := a.listOf(in)
+	if err != nil {
+		return BulkView{}, err
+	}
+	f, err := messageFilter(&q, "")
+	switch {
+	case err != nil:
+		return BulkView{}, err
+	case f.State == "" && f.Status == "":
+		return BulkView{}, refusal.Fieldf("state", "", "name a state: reasons are counted in one")
+	}
+	f.Limit = 0
+	groups, err := a.Store.TallyByReason(ctx, f)
+	return bulkView(groups), err
 }
 
 // shadows are messages that triggers in mode shadow would have sent: none of them has a number, and reason says what it would be.

@@ -26,6 +26,8 @@ type BulkRequest struct {
 	State string `json:"state,omitempty"` // for retry: rejected, dropped or failed; with Class "" is all of them
 	Class string `json:"class,omitempty"` // for retry: what the rules of today make of the service's words, "unknown" for none
 
+	Words string `json:"words,omitempty"` // exactly why each is in its state, as GET /messages/reasons has it
+
 	MinWait  time.Duration `json:"min_wait_ns,omitempty"` // for retry: only what ended that long ago; 0 is as the class rests
 	Deadline time.Duration `json:"deadline_ns,omitempty"` // for retry: what is not sent within that is dropped
 
@@ -59,7 +61,7 @@ func (a admin) filter(in *BulkRequest) (f store.MessageFilter, err error) {
 	if in.Phone != "" {
 		f.Phone, err = a.phone(in.Phone, a.Country)
 	}
-	f.ID, f.Trigger, f.Template, f.Account, f.Run, f.Since, f.DueBefore = in.Message, in.Trigger, in.Template, in.Account, in.Run, in.Since, in.DueBefore
+	f.ID, f.Trigger, f.Template, f.Account, f.Run, f.Since, f.DueBefore, f.Words = in.Message, in.Trigger, in.Template, in.Account, in.Run, in.Since, in.DueBefore, in.Words
 	return f, err
 }
 

@@ -160,6 +160,7 @@ type ListQuery struct {
 	Kind      string            `json:"kind"`
 	Event     messaging.EventID `json:"event"`
 	Class     string            `json:"class"`   // of messages and errors; "unknown" for words that no rule knows
+	Words     string            `json:"words"`   // of messages: exactly why each is in its state, as GET /messages/reasons has it
 	Before    int64             `json:"before"`  // for the next page: the number of the last one; of events, requests, messages and runs
 	DownTo    int64             `json:"down_to"` // of events and messages: none older than the one of that number
 }
@@ -171,7 +172,7 @@ func (q ListQuery) Walks() bool {
 	}
 	switch q.State {
 	case "":
-		return q.Trigger != "" || q.Outcome != "" || q.Template != "" || q.Account != "" || q.Class != "" || q.Connector != "" || q.Kind != ""
+		return q.Trigger != "" || q.Outcome != "" || q.Template != "" || q.Account != "" || q.Class != "" || q.Words != "" || q.Connector != "" || q.Kind != ""
 	case string(messaging.StateAccepted), string(messaging.StatusDelivered), string(messaging.StatusRead):
 		return true
 	}

@@ -113,6 +113,9 @@ func TestAReportCountsWhatHappenedInDaysOfTheZone(t *testing.T) {
 	if arrivals.Messages != 2 || arrivals.P50 != 5 || arrivals.P95 < 900 || arrivals.P95 > 3600 {
 		t.Errorf("arrivals %+v", arrivals)
 	}
+	if of := arrivals.Times; len(of) != 1 || of[0] != (report.ArrivalTime{At: day(15).UTC(), Messages: 2, P50: arrivals.P50, P95: arrivals.P95}) {
+		t.Errorf("arrivals by day %+v", of)
+	}
 	for group, want := range map[string]string{"country": "[BR GB]", "template": "[t-bye t-hello]", "connector": "[shop]", "job": "[(triggers)]"} {
 		v, err := server.ShowReport.Call(t.Context(), ask, report.Query{Since: day(15), Group: group})
 		if err != nil {

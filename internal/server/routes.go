@@ -132,10 +132,12 @@ var (
 	AcceptDrift          = does("/connectors/drift/accept", access.Operate, of(admin.drifts, drift.Drifts.Accept), "Takes what a connector sends now for what it is to send, of one kind or of all.")
 
 	ListMessages = reads("/messages", access.Read, admin.messages, "Messages, the newest first.",
-		query("since", "until", "limit", "before", "down_to", "phone", "state", "trigger", "template", "account", "class", "event"), ofPeople(ofOne))
+		query("since", "until", "limit", "before", "down_to", "phone", "state", "trigger", "template", "account", "class", "words", "event"), ofPeople(ofOne))
+	MessageReasons = reads("/messages/reasons", access.Read, admin.messageReasons, "How many messages of a state there are by the words of why they are in it, the most first.",
+		query("since", "until", "state", "trigger", "template", "account", "class"))
 	ExportMessages = streams(&Stream[ListQuery, MessageView]{do: admin.exportMessages, few: true, file: "messages", head: MessageHead, cells: (*MessageView).Cells, line: func(v *MessageView) any { return MessageLine{Message: v} }},
 		"/messages/export", access.Read, MessageLine{}, "All messages that match, one a line, the newest first; the last line says that it is whole.",
-		query("since", "until", "phone", "state", "trigger", "template", "account", "class", "event", "format"))
+		query("since", "until", "phone", "state", "trigger", "template", "account", "class", "words", "event", "format"))
 	ShowMessage    = reads("/messages/{id}", access.Read, admin.message, "One message with its attempts, by its number or the service's message_id.")
 	SendMessage    = does("/messages", access.Sending, admin.send, "Sends one message.", unaudited)
 	SendTest       = does("/test-sends", access.Sending, of(admin.preview, preview.Preview.TestSend), "Sends one message of a trigger to a number of one's own, marked as a test, or says what it would be.", unaudited, upTo(preview.MaxBody))

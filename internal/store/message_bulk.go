@@ -25,7 +25,7 @@ func (s *Store) TallyByTrigger(ctx context.Context, f MessageFilter) ([]Tally, e
 
 // TallyByReason counts the messages that match by why they are in their state, most first.
 func (s *Store) TallyByReason(ctx context.Context, f MessageFilter) ([]Tally, error) {
-	return s.tally(ctx, f, "reason")
+	return s.tally(ctx, f, inWords)
 }
 
 func (s *Store) tally(ctx context.Context, f MessageFilter, by string) (out []Tally, err error) {

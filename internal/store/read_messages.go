@@ -30,6 +30,7 @@ type MessageFilter struct {
 	DueBefore time.Time
 	OfEvents  bool   // no row of a run
 	Class     string // in words, of what the service said about it; "unknown" for an end of none
+	Words     string // exactly why it is in its state: what the service said last, else what a rule or a person did
 }
 
 // A MessageStory is a message with how its attempts ended, and what rules and people said of it.
@@ -161,6 +162,7 @@ func (s *Store) where(ctx context.Context, f MessageFilter) (*engine.Select, err
 	default:
 		q.And(ofClass, f.Class, f.Class)
 	}
+	q.When(f.Words != "", inWords+" = ?", f.Words)
 	if f.Run != 0 {
 		q.And("run_id = ? AND part = 0", int64(f.Run))
 	}
@@ -168,6 +170,9 @@ func (s *Store) where(ctx context.Context, f MessageFilter) (*engine.Select, err
 	q.When(f.OfEvents, "event_id <> 0")
 	return q, nil
 }
+
+// inWords is why a message is in its state.
+const inWords = `coalesce(nullif(error, ''), reason)`
 
 // The messages of a status: those still asked about, and those of the index of all that ended.
 const (

@@ -17,19 +17,22 @@ export const actions = [
     await sees('cart.total >= 50');
     await sees('shop.cart.abandoned');
   }},
-  {name: 'ask why on the overview', scripts: false, do: async (page, {sees}) => {
-    await page.goto('/');
-    await page.getByLabel('Why did somebody get a message').fill('+447700900102');
-    await page.getByRole('button', {name: 'Tell the story'}).click();
-    await sees('cart.total >= 50');
-    await sees('✗ no');
-  }},
   {name: 'filter messages', do: async (page, {sees, say}) => {
     await page.goto('/messages');
     await page.getByLabel('State').selectOption('cancelled');
     await page.getByRole('button', {name: 'Show', exact: true}).click();
     await sees('cart_reminder');
     if (!page.url().includes('state=cancelled')) say(`the filter is not in the address: ${page.url()}`);
+  }},
+  {name: 'messages that failed for one reason', scripts: false, do: async (page, {sees, say}) => {
+    await page.goto('/messages?state=failed');
+    await page.getByRole('link', {name: 'recipient is not on the network'}).click();
+    if (!page.url().includes('words=recipient')) say(`the reason is not in the address: ${page.url()}`);
+    if (await page.getByLabel('Why', {exact: true}).inputValue() !== 'recipient is not on the network') say('the reason is no filter');
+    await page.goBack();
+    await page.getByRole('button', {name: 'Send these again…'}).first().click();
+    await sees('That ended so: Recipient is not on the network.');
+    await page.getByRole('link', {name: /Leave it as it is|Back/}).click();
   }},
   {name: 'forecast', do: async (page, {sees}) => {
     await page.goto('/jobs/spring-news');
@@ -259,7 +262,7 @@ export const actions = [
     await page.getByRole('button', {name: 'Halt this job…'}).click();
     await page.getByRole('button', {name: /^Halt job/}).click();
     await sees('is halted.');
-    await page.goto('/system');
+    await page.goto('/people'); // it is on every page
     await page.getByRole('button', {name: 'Halt everything…'}).click();
     await page.getByRole('button', {name: /^Halt /}).click();
     await sees('is halted.');

@@ -4,7 +4,8 @@ const one = (what, name) => told => `/${what}s/${told[what][name]}`;
 const run = name => told => `/runs/${told.run[name]}`;
 
 export const pages = [
-  {name: 'overview', shown: {as: 'console-overview'}, path: '/', heading: 'Overview', sees: ['Waiting', 'In doubt', 'From event to phone', 'spring-news', 'recipient is not on the network']},
+  {name: 'overview', shown: {as: 'console-overview'}, path: '/', heading: 'Overview', sees: ['Waiting now', 'Failed or rejected', 'spring-news', 'Lately'], hides: ['From event to phone']},
+  {name: 'numbers', path: '/numbers', heading: 'Numbers', sees: ['From event to phone', 'By trigger and job', 'recipient is not on the network', 'Counting began in this day']},
   {name: 'events', path: '/events', heading: 'Events', sees: ['shop.cart.abandoned', 'shop.message.received', 'Received']},
   {name: 'events-of-a-phone', path: '/events?phone=%2B447700900103', heading: 'Events', sees: ['shop.order.created'], hides: ['shop.vip'],
     viewer: {path: '/events?kind=order.created'}},
@@ -14,6 +15,7 @@ export const pages = [
   {name: 'event-strange', path: one('event', 'strange'), heading: 'Event', sees: ['<script>alert('], viewer: {sees: []}},
   {name: 'rejected', path: '/events/rejected', heading: 'Requests that were not taken', sees: ['401']},
   {name: 'messages', shown: {as: 'console-messages-phone', way: 'light phone'}, path: '/messages', heading: 'Messages', sees: ['order_update', 'in doubt', 'cancelled', 'step 1 of 2', 'birthday']},
+  {name: 'messages-failed', path: '/messages?state=failed', heading: 'Messages', sees: ['recipient is not on the network', 'Send these again'], viewer: {sees: ['recipient is not on the network']}},
   {name: 'messages-in-doubt', path: '/messages?state=in_doubt', heading: 'Messages', sees: ['order-thanks'], hides: ['abandoned-cart cart']},
   {name: 'message-delivered', path: one('message', 'delivered'), heading: 'Message', sees: ['What happened to it', 'order_update', 'Chloe'], viewer: {sees: ['order_update']}},
   {name: 'message-cancelled', path: one('message', 'cancelled'), heading: 'Message', sees: ['cancelled by shop.order.created']},

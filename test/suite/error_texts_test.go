@@ -53,6 +53,31 @@ func (s suite) errorTexts(t *testing.T) {
 			t.Errorf("the message: %+v, %v", story.Message, err)
 		}
 	})
+	t.Run("messages are counted and found by the words of why they ended", func(t *testing.T) {
+		l := s.open(t)
+		l.at(at)
+		for i := range 2 {
+			d := l.claimed(fmt.Sprint(i))
+			l.refused(d, messaging.StateAccepted, "", "", at)
+			l.says(d.ID, messaging.StatusFailed, messaging.ErrorPermanent, "it's not on the network", at)
+		}
+		d := l.claimed("2")
+		l.refused(d, messaging.StateAccepted, "", "", at)
+		l.says(d.ID, messaging.StatusFailed, "", "nobody is there", at)
+		refused := l.claimed("3")
+		l.refused(refused, messaging.StateRejected, "", "bad template", at)
+		failed, err := l.TallyByReason(l.ctx, store.MessageFilter{Status: messaging.StatusFailed})
+		l.must(err)
+		same(t, "why messages failed", []store.Tally{{Words: "it's not on the network", N: 2}, {Words: "nobody is there", N: 1}}, failed)
+		rejected, err := l.TallyByReason(l.ctx, store.MessageFilter{State: messaging.StateRejected})
+		l.must(err)
+		same(t, "why messages were rejected", []store.Tally{{Words: "refused: bad template", N: 1}}, rejected)
+		for words, want := range map[string]int{"it's not on the network": 2, "nobody is there": 1, "refused: bad template": 1, "bad template": 0} {
+			if rows, err := l.Messages(l.ctx, store.MessageFilter{Words: words}); err != nil || len(rows) != want {
+				t.Errorf("%q finds %d messages, %v, want %d", words, len(rows), err, want)
+			}
+		}
+	})
 	t.Run("no code that was sent stays in a text", func(t *testing.T) {
 		l := s.open(t)
 		d := l.claimed("1", func(p *messaging.Plan) { p.Proposals[0].Message.Send.Forget = true })

@@ -56,24 +56,40 @@ addEventListener("pageshow", () => { // also where the browser goes back to it
   }
 }
 
-// Times are those of whoever reads; without scripts they are those of the config, which the page names.
+// Times are those of whoever reads, as people say them (times.go has the same rule), and grow old while the page is open; without scripts they are
+// those of the config, which the page names.
 {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const parts = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
-  const local = (root) => {
-    for (const time of root.querySelectorAll("time[datetime]:not([data-local])")) {
+  const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+  const weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+  const two = (n) => String(n).padStart(2, "0");
+  const day = (t) => Date.UTC(t.getFullYear(), t.getMonth(), t.getDate()) / 86400000;
+  const spoken = (at, now) => {
+    const ahead = at > now, minutes = Math.floor(Math.abs(at - now) / 60000);
+    if (minutes < 1) return ahead ? "in a moment" : "just now";
+    if (minutes < 60) return ahead ? `in ${minutes} min` : `${minutes} min ago`;
+    const clock = `${two(at.getHours())}:${two(at.getMinutes())}`;
+    const near = ["yesterday", "today", "tomorrow"][day(at) - day(now) + 1];
+    if (near) return `${near} ${clock}`;
+    const date = `${at.getDate()} ${months[at.getMonth()]}`;
+    return at.getFullYear() === now.getFullYear() ? `${weekdays[at.getDay()]} ${date}, ${clock}` : `${date} ${at.getFullYear()}, ${clock}`;
+  };
+  const exact = (at) => `${at.getDate()} ${months[at.getMonth()]} ${at.getFullYear()}, ${[at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(":")}`;
+  const local = () => {
+    const now = new Date();
+    for (const time of document.querySelectorAll("time[datetime]")) {
       const at = new Date(time.dateTime);
       if (Number.isNaN(at.getTime())) continue;
-      const p = Object.fromEntries(parts.formatToParts(at).map((one) => [one.type, one.value]));
-      time.textContent = `${p.day} ${p.month.slice(0, 3)} ${p.year}, ${p.hour}:${p.minute}:${p.second}`;
-      time.dataset.local = "";
+      const words = "exact" in time.dataset ? exact(at) : spoken(at, now);
+      if (time.textContent !== words) time.textContent = words;
     }
-    for (const name of root.querySelectorAll("[data-zone]")) name.textContent = zone;
+    for (const name of document.querySelectorAll("[data-zone]")) name.textContent = zone;
   };
   if (zone) {
-    local(document);
-    document.addEventListener("htmx:afterSettle", () => local(document));
-    document.addEventListener("htmx:oobAfterSwap", () => local(document));
+    local();
+    document.addEventListener("htmx:afterSettle", local);
+    document.addEventListener("htmx:oobAfterSwap", local);
+    setInterval(local, 20000);
   }
 }
 

@@ -11,14 +11,16 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/refusal"
+	"github.com/nudgewire/nudgewire/internal/report"
+	"github.com/nudgewire/nudgewire/internal/server"
 )
 
-// TableCSV is the address of a table of Overview as a file.
+// TableCSV is the address of a table of the numbers as a file.
 func (v numbers) TableCSV(table string) string {
 	return "/numbers.csv?" + url.Values{"range": {v.Stretch.Key}, "table": {table}}.Encode()
 }
 
-// table is a table of Overview with its head; nil where there is none of that name.
+// table is a table of the numbers with its head; nil where there is none of that name.
 func (v *numbers) table(name string) [][]string {
 	bars := func(what string, all []bar) [][]string {
 		rows := [][]string{{what, "note", "messages"}}
@@ -46,13 +48,13 @@ func (v *numbers) table(name string) [][]string {
 	return nil
 }
 
-// numbersFile is a table of Overview as a file.
+// numbersFile is a table of the numbers as a file.
 func (c *Console) numbersFile(r *http.Request, begin func(kind, name string) io.Writer) error {
 	name := r.URL.Query().Get("table")
 	if new(numbers).table(name) == nil {
 		return &refusal.Error{Status: http.StatusNotFound, Words: "there is no such table", Hint: "table is ended, arrivals, calendar or heat"}
 	}
-	v, err := c.numbers(r, false)
+	v, err := c.numbers(r)
 	if err != nil {
 		return err
 	}
@@ -67,4 +69,16 @@ func (c *Console) numbersFile(r *http.Request, begin func(kind, name string) io.
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// reportFile is a report as a file.
+func (c *Console) reportFile(r *http.Request, begin func(kind, name string) io.Writer) error {
+	zone := c.Zone()
+	s := timeRangeOf(r)
+	q := report.Query{Since: s.since(c.Now().In(zone)), By: s.by, Group: r.URL.Query().Get("group"), Trigger: r.URL.Query().Get("trigger"), Only: report.OnlyRows}
+	v, err := server.ShowReport.Call(r.Context(), c.Ask, q)
+	if err != nil {
+		return err
+	}
+	return report.WriteCSV(begin("text/csv; charset=utf-8", "report.csv"), &v, &q, zone)
 }

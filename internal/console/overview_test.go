@@ -1,0 +1,96 @@
+package console_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/report"
+	"github.com/nudgewire/nudgewire/internal/server"
+)
+
+// What needs a person has its button beside it, with what the button is about; what no page can do has its hint.
+func TestWhatNeedsAPersonHasItsButton(t *testing.T) {
+	since := time.Date(2026, 11, 24, 11, 0, 0, 0, time.UTC)
+	halted := messaging.Hold{Scope: messaging.ScopeTrigger, Name: "vip", Kind: messaging.HoldHalt, At: since}
+	refused := messaging.Hold{Scope: messaging.ScopeTemplate, Name: "hello", Kind: messaging.HoldService, Account: "brand-b", At: since}
+	paused := messaging.Hold{Scope: messaging.ScopeRun, Name: "7", Kind: messaging.HoldRun, Job: "winback", At: since}
+	trouble := func(code messaging.TroubleCode, subject, words string) messaging.Trouble {
+		return messaging.Trouble{Code: code, Subject: subject, Severity: messaging.Bad, About: "messages", Words: words, Hint: `"nudgewire ` + words + `" helps`}
+	}
+	status := server.StatusView{
+		Holds: []messaging.Hold{halted, refused, paused}, Held: []server.HeldView{{Run: 3, Job: "news"}}, Failing: []server.FailingView{{Run: 4, Job: "news"}},
+		Daemon: &server.DaemonView{FileVersion: "b", FileChangedAt: since},
+		Troubles: []messaging.Trouble{
+			trouble(messaging.TroubleHalt, halted.What(), "halted"), trouble(messaging.TroubleTemplate, refused.What()+" of account brand-b", "refused"),
+			trouble(messaging.TroublePaused, paused.What(), "paused"), trouble(messaging.TroubleApproval, "run 3 of news", "awaits"), trouble(messaging.TroubleFailing, "run 4 of news", "failing"),
+			trouble(messaging.TroubleInDoubt, "", "doubts"), trouble(messaging.TroubleConfig, "", "differs"), trouble(messaging.TroubleDisk, "", "full"),
+		},
+	}
+	r := newRoom(t, false, answers{
+		"GET /status": func(*http.Request) (any, error) { return status, nil },
+		"GET /jobs":   func(*http.Request) (any, error) { return []server.JobView{}, nil },
+		"GET /events": func(*http.Request) (any, error) { return []server.EventView{}, nil },
+		"GET /report": func(*http.Request) (any, error) { return report.View{}, nil },
+	})
+	_, body := r.do(t, http.MethodGet, "/", nil, r.signIn(t))
+	_, needs, _ := strings.Cut(body, `<ul class="needs">`)
+	cards := strings.Split(needs, "<li ")[1:]
+	for i, want := range [][]string{
+		{`action="/do/resume"`, `name="scope" value="trigger"`, `name="name" value="vip"`},
+		{`action="/do/resume"`, `name="scope" value="template"`, `name="name" value="hello"`},
+		{`action="/do/go-on"`, `action="/do/cancel-run"`, `name="run" value="7"`, `href="/runs/7"`},
+		{`action="/do/approve"`, `action="/do/cancel-run"`, `name="run" value="3"`, `href="/runs/3"`},
+		{`action="/do/retry-run"`, `name="run" value="4"`},
+		{`action="/do/resolve-all"`, `href="/messages?state=in_doubt"`},
+		{`action="/do/reload"`, `href="/config"`},
+		{"&#34;nudgewire full&#34; helps"},
+	} {
+		for _, part := range want {
+			if !strings.Contains(cards[i], part) {
+				t.Errorf("%q has no %s: %s", status.Troubles[i].Words, part, cards[i])
+			}
+		}
+		if i < 7 && strings.Contains(cards[i], "helps") {
+			t.Errorf("%q has a command beside its button", status.Troubles[i].Words)
+		}
+	}
+}
+
+// Above a list of what failed stands why, the most first, and each reason goes again alone.
+func TestFailedMessagesAreCountedByTheirReason(t *testing.T) {
+	var asked []string
+	r := newRoom(t, false, answers{
+		"GET /status": func(*http.Request) (any, error) { return server.StatusView{}, nil },
+		"GET /jobs":   func(*http.Request) (any, error) { return []server.JobView{}, nil },
+		"GET /messages": func(r *http.Request) (any, error) {
+			asked = append(asked, r.URL.Query().Encode())
+			return []server.MessageView{{What: "template"}}, nil
+		},
+		"GET /messages/reasons": func(r *http.Request) (any, error) {
+			v := server.BulkView{Count: 23}
+			for i := range 10 {
+				v.Groups = append(v.Groups, server.GroupView{Words: strings.Repeat("x", i) + "<b>", Count: int64(10 - i)})
+			}
+			return v, nil
+		},
+		"POST /messages/retry": func(*http.Request) (any, error) { return server.BulkView{Count: 10}, nil },
+	})
+	cookie := r.signIn(t)
+	_, body := r.do(t, http.MethodGet, "/messages?state=failed&trigger=cart", nil, cookie)
+	for _, want := range []string{
+		`<td class="n">10</td><td><a href="/messages?state=failed&amp;trigger=cart&amp;words=%3Cb%3E">&lt;b&gt;</a>`, `name="words" value="&lt;b&gt;"`, `<td class="n">3</td><td><span class="none">by other reasons</span>`,
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page has no %s: %s", want, body)
+		}
+	}
+	if _, body = r.do(t, http.MethodGet, "/messages?state=failed&words=%3Cb%3E", nil, cookie); !strings.Contains(asked[len(asked)-1], "words=%3Cb%3E") || strings.Contains(body, "by other reasons") {
+		t.Errorf("the list of one reason asks for %s", asked[len(asked)-1])
+	}
+	if _, body = r.do(t, http.MethodGet, "/messages?state=delivered", nil, cookie); strings.Contains(body, "by other reasons") {
+		t.Error("what was delivered has reasons")
+	}
+}

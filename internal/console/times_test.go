@@ -1,0 +1,41 @@
+package console
+
+import (
+	"testing"
+	"time"
+)
+
+func TestTimesAreSaidAsPeopleSayThem(t *testing.T) {
+	london, err := time.LoadLocation("Europe/London")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 10, 25, 12, 30, 0, 0, london) // the clocks went back at two in this night
+	for _, tt := range []struct {
+		at   time.Time
+		want string
+	}{
+		{now, "just now"},
+		{now.Add(-59 * time.Second), "just now"},
+		{now.Add(time.Second), "in a moment"},
+		{now.Add(-time.Minute), "1 min ago"},
+		{now.Add(-59*time.Minute - 59*time.Second), "59 min ago"},
+		{now.Add(45*time.Minute + 30*time.Second), "in 45 min"},
+		{now.Add(-time.Hour), "today 11:30"},
+		{now.Add(3 * time.Hour), "today 15:30"},
+		{time.Date(2026, 10, 25, 0, 0, 0, 0, london), "today 00:00"},
+		{time.Date(2026, 10, 24, 23, 59, 0, 0, london), "yesterday 23:59"},
+		{time.Date(2026, 10, 26, 10, 0, 0, 0, london), "tomorrow 10:00"},
+		{time.Date(2026, 10, 27, 10, 0, 0, 0, london), "Tue 27 Oct, 10:00"},
+		{time.Date(2026, 10, 23, 9, 5, 0, 0, time.UTC), "Fri 23 Oct, 10:05"},
+		{time.Date(2025, 12, 31, 9, 5, 0, 0, london), "31 Dec 2025, 09:05"},
+		{time.Date(2027, 1, 1, 0, 0, 0, 0, london), "1 Jan 2027, 00:00"},
+	} {
+		if got := spoken(tt.at, now); got != tt.want {
+			t.Errorf("%s is said as %q, want %q", tt.at, got, tt.want)
+		}
+	}
+	if got := exact(now.UTC(), london); got != "25 Oct 2026, 12:30:00" {
+		t.Errorf("exactly it is %q", got)
+	}
+}
