@@ -78,9 +78,6 @@ type mapping struct {
 	unsaid bool                   // the job does not say which column is the phone
 }
 
-// width is how many cells a row has beside its phone.
-func (m *mapping) width() int { return len(m.texts) + len(m.fields) }
-
 // variables is how many there are.
 func (m *mapping) variables() int { return len(m.texts) }
 

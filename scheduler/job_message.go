@@ -72,6 +72,7 @@ const (
 	fieldCategory = "category"
 	fieldFilename = "filename"
 	fieldText     = "text"
+	fieldUnused   = "unused" // of a run that is played again: its job does not ask each row for that
 )
 
 // fieldMedia are the columns of a header's address, by the kind of its media.
@@ -197,6 +198,7 @@ func (l layout) fill(d *messaging.Message, row *messaging.ListRow) {
 	d.Send.Variables = row.Cells[:l.variables:l.variables]
 	for i, name := range l.fields {
 		switch value := row.Cells[l.variables+i]; name {
+		case fieldUnused:
 		case fieldLanguage:
 			d.Send.Language = value
 		case fieldCategory:
@@ -218,14 +220,6 @@ func (m *mapping) header() []string {
 		names = append(names, f.column)
 	}
 	return names
-}
-
-// place is where among the cells of a row, beside its phone, that column is; -1 for nowhere.
-func (m *mapping) place(column string) int {
-	if i := slices.IndexFunc(m.fields, func(f field) bool { return f.column == column }); i >= 0 {
-		return len(m.texts) + i
-	}
-	return -1
 }
 
 // titles name for people what a row says beside its phone: VAR_1, IMAGE.

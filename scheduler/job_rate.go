@@ -46,7 +46,7 @@ func (w *working) nextWindow(ctx context.Context, since time.Time) error {
 		return err
 	}
 	for now := job; now.Rate == job.Rate && now.zone.String() == job.zone.String() && w.Now().Before(until); now = w.brakes() {
-		if err := w.await(ctx, w.Now().Add(min(time.Second, until.Sub(w.Now())))); err != nil {
+		if err := w.await(ctx, w.Now().Add(min(w.Heed, until.Sub(w.Now())))); err != nil {
 			return err
 		}
 	}

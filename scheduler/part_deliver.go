@@ -234,7 +234,7 @@ func (w *working) await(ctx context.Context, at time.Time) error {
 		if left <= 0 {
 			return ctx.Err()
 		}
-		if err := w.Sleep(ctx, min(left, time.Second)); err != nil {
+		if err := w.Sleep(ctx, min(left, w.Heed)); err != nil {
 			return err
 		}
 	}

@@ -37,7 +37,7 @@ type working struct {
 // building (cut off by a crash, so built anew) or uploading. It reports whether the run came
 // to a rest.
 func (s *Scheduler) work(ctx context.Context, r messaging.Run) bool {
-	w := &working{Scheduler: s, run: r, job: s.brakesOf(&r), log: s.Log.With(zap.String("job", r.Job), zap.Int64("run", int64(r.ID)))}
+	w := s.inHand(r)
 	err := w.advance(ctx)
 	switch {
 	case err == nil:
@@ -52,6 +52,10 @@ func (s *Scheduler) work(ctx context.Context, r messaging.Run) bool {
 		w.release(context.WithoutCancel(ctx))
 	}
 	return err == nil || errors.Is(err, errStopped) || errors.Is(err, messaging.ErrMoved)
+}
+
+func (s *Scheduler) inHand(r messaging.Run) *working {
+	return &working{Scheduler: s, run: r, job: s.brakesOf(&r), log: s.Log.With(zap.String("job", r.Job), zap.Int64("run", int64(r.ID)))}
 }
 
 // release gives the run up to whoever looks next, without waiting for the lease to end.
@@ -163,8 +167,12 @@ func (w *working) build(ctx context.Context) error {
 	if err != nil {
 		return w.fail(ctx, err)
 	}
+	columns, past := w.job.columns.header()[1:], w.past()
+	if past != nil {
+		columns = w.job.columnsOf(past)
+	}
 	err = w.change(ctx, messaging.RunBuilding, "", func(r *messaging.Run) {
-		r.Columns, r.Owner, r.LeaseEnd = w.job.columns.header()[1:], w.Owner, w.Now().Add(w.Lease).UTC()
+		r.Columns, r.Owner, r.LeaseEnd = columns, w.Owner, w.Now().Add(w.Lease).UTC()
 		r.Source, r.Config, r.Deliver = w.job.source.String(), w.job.Version, w.job.Deliver
 		r.CampaignName, r.Category = title, w.job.category
 		*r = w.job.addressed(*r)
@@ -184,7 +192,12 @@ func (w *working) build(ctx context.Context) error {
 		m.read(rows, kept)
 		return w.keep(ctx)
 	}}
-	err = w.read(ctx, b)
+	if past != nil {
+		b.columns = columns
+		err = w.readAgainAsStored(ctx, b, past)
+	} else {
+		err = w.read(ctx, b)
+	}
 	drop := func() error { return w.Store.DropRows(context.WithoutCancel(ctx), w.Owner, w.run.ID, false) }
 	switch {
 	case err == nil:
@@ -221,7 +234,7 @@ func (w *working) awaitSource(ctx context.Context) error {
 		if job := w.brakes(); job.unread != "" || job.source.String() != w.run.Source {
 			return nil
 		}
-		if err := w.await(ctx, w.Now().Add(min(time.Second, w.run.WaitUntil.Sub(w.Now())))); err != nil {
+		if err := w.await(ctx, w.Now().Add(min(w.Heed, w.run.WaitUntil.Sub(w.Now())))); err != nil {
 			return err
 		}
 	}

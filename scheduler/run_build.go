@@ -90,13 +90,14 @@ const maxPreviews = 10
 
 // A building is one reading of a source.
 type building struct {
-	job    *Compiled
-	now    time.Time
-	store  func(rows []messaging.ListRow) error // keeps rows, at most store.PerRows at a time; nil keeps none
-	mayGo  func(ctx context.Context, phones []messaging.Phone, of func(i int) messaging.Category) ([]answer, error)
-	later  *laterRows                   // of a forecast: rows that wait for another time; nil where only what is said of the contact is asked
-	prices Prices                       // nil for none
-	tick   func(rows, kept int64) error // after each batch; an error ends the building
+	job     *Compiled
+	now     time.Time
+	columns []string                             // what a row has beside its phone, as its run names it
+	store   func(rows []messaging.ListRow) error // keeps rows, at most store.PerRows at a time; nil keeps none
+	mayGo   func(ctx context.Context, phones []messaging.Phone, of func(i int) messaging.Category) ([]answer, error)
+	later   *laterRows                   // of a forecast: rows that wait for another time; nil where only what is said of the contact is asked
+	prices  Prices                       // nil for none
+	tick    func(rows, kept int64) error // after each batch; an error ends the building
 
 	reasons   excludedReasons
 	unknown   excludedReasons // rows that go although no plan knows their phone, by plan
@@ -128,28 +129,14 @@ func (b *building) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	b.countries = map[string]int{}
-
-	// One goroutine reads, normalises and removes duplicates, the other measures and
-	// stores. Two batches go back and forth between them.
-	const batches = 3
-	width := b.job.columns.width()
-	free, full := make(chan *batch, batches), make(chan *batch, batches)
-	for range batches {
-		free <- newBatch(width)
-	}
-	g, working := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		defer close(full)
+	b.columns = b.job.columns.header()[1:]
+	err = b.pass(ctx, func(working context.Context, free <-chan *batch, full chan<- *batch) error {
 		return contained(func() error { return b.read(working, rows, m, free, full) })
 	})
-	g.Go(func() error { return b.write(width, full, free) })
-	if err := g.Wait(); err != nil {
+	if err != nil {
 		return err
 	}
-	b.tally.Rows, b.tally.Kept, b.tally.Parts, b.tally.Bytes = b.rows, b.kept, b.out.parts, b.out.bytes
-	files := fileNames{several: b.file.nth > 1} // else the source says which file it is
-	b.tally.Excluded = files.short(b.reasons.list())
+	files := b.finish()
 	b.tally.ReadAs, b.tally.Notes = lists.ReadAs(rows), lists.Notes(rows)
 	for _, x := range files.short(b.abroad.list()) {
 		b.note(units.Count(x.Count, "row") + " read as numbers of other countries, first in " + firstRow(x))
@@ -163,8 +150,36 @@ func (b *building) run(ctx context.Context) (err error) {
 	if words := b.ofCountries(); words != "" {
 		b.note(words)
 	}
-	b.tally.SHA256 = b.list.String()
 	return nil
+}
+
+// finish adds up what was read.
+func (b *building) finish() fileNames {
+	files := fileNames{several: b.file.nth > 1} // else the source says which file it is
+	b.tally.Rows, b.tally.Kept, b.tally.Parts, b.tally.Bytes = b.rows, b.kept, b.out.parts, b.out.bytes
+	b.tally.Excluded, b.tally.SHA256 = files.short(b.reasons.list()), b.list.String()
+	return files
+}
+
+// pass has rows measured and stored that read puts into batches.
+func (b *building) pass(ctx context.Context, read func(ctx context.Context, free <-chan *batch, full chan<- *batch) error) error {
+	b.countries = map[string]int{}
+
+	// One goroutine reads, normalises and removes duplicates, the other measures and
+	// stores. Two batches go back and forth between them.
+	const batches = 3
+	width := len(b.columns)
+	free, full := make(chan *batch, batches), make(chan *batch, batches)
+	for range batches {
+		free <- newBatch(width)
+	}
+	g, working := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		defer close(full)
+		return read(working, free, full)
+	})
+	g.Go(func() error { return b.write(width, full, free) })
+	return g.Wait()
 }
 
 // ofCountries says which countries the phones are of, the most first; "" where all are of the job's own.
@@ -358,7 +373,7 @@ func (b *building) write(width int, full <-chan *batch, free chan<- *batch) erro
 		b.refuse(one, KindSize, one.position(i), fmt.Sprintf("the row alone is larger than a part of %s may be (max_size): shorten its cells in the list", b.job.MaxSize), one.raw[i], one.phones[i])
 		return nil
 	})
-	head, err := e.head(b.job.columns.header()[1:])
+	head, err := e.head(b.columns)
 	if err != nil {
 		return err
 	}
@@ -440,7 +455,7 @@ func (b *building) exclude(ctx context.Context, one *batch) error {
 		return nil
 	}
 	var own func(i int) messaging.Category // nil asks about the job's alone
-	if b.job.columns.place(fieldCategory) >= 0 {
+	if slices.Contains(b.columns, fieldCategory) {
 		own = func(i int) messaging.Category { return b.category(one, i) }
 	}
 	answers, err := b.mayGo(ctx, one.phones, own)
@@ -490,6 +505,11 @@ func (b *building) look(one *batch) {
 			b.unknown.add("", phones.PlanOf(digits), one.position(i))
 		}
 	}
+	b.cost(one)
+}
+
+// cost adds up the points.
+func (b *building) cost(one *batch) {
 	if b.prices == nil {
 		return
 	}
@@ -500,7 +520,7 @@ func (b *building) look(one *batch) {
 
 // category is that of a row.
 func (b *building) category(one *batch, i int) messaging.Category {
-	if own := b.job.columns.place(fieldCategory); own >= 0 {
+	if own := slices.Index(b.columns, fieldCategory); own >= 0 {
 		return messaging.Category(one.vars[i*one.width+own])
 	}
 	return b.job.category

@@ -174,7 +174,7 @@ func (w *working) waitFor(ctx context.Context, what messaging.RunWait, lasts fun
 		if left <= 0 {
 			return nil
 		}
-		if err := errors.Join(w.keep(ctx), w.Sleep(ctx, min(left, time.Second))); err != nil {
+		if err := errors.Join(w.keep(ctx), w.Sleep(ctx, min(left, w.Heed))); err != nil {
 			return err
 		}
 	}

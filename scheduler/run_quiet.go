@@ -70,7 +70,7 @@ func (w *working) quietHours(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := w.await(ctx, w.Now().Add(min(time.Second, until.Sub(w.Now())))); err != nil {
+		if err := w.await(ctx, w.Now().Add(min(w.Heed, until.Sub(w.Now())))); err != nil {
 			return err
 		}
 	}

@@ -45,7 +45,7 @@ func (w *working) awaitLimits(ctx context.Context, until time.Time, why string) 
 		return err
 	}
 	for rules := w.rules(); w.rules() == rules && w.Now().Before(until); {
-		if err := w.await(ctx, w.Now().Add(min(time.Second, until.Sub(w.Now())))); err != nil {
+		if err := w.await(ctx, w.Now().Add(min(w.Heed, until.Sub(w.Now())))); err != nil {
 			return err
 		}
 	}

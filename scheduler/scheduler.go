@@ -51,12 +51,16 @@ type Options struct {
 	// Restored is up to when a job may have been run by whoever had the data before it was restored, zero where it never
 	// was, and whether that is still to be reviewed: then nothing is fired. nil is never.
 	Restored func() (until time.Time, review bool)
+	// Past is the list of a run that is played again, as it was read then (Again); it gives nil for a run whose source is read, and
+	// nil is no such run.
+	Past func(id messaging.RunID) *PastList
 	// OnProgress gets how far runs have come, about five times a second. It must not block.
 	OnProgress func(Progress)
 
 	Runs  int           // most lists that are read at a time
 	Lease time.Duration // how long a claim of a run holds without being renewed
 	Grace time.Duration // how long an upload may go on once Run is to stop
+	Heed  time.Duration // how often a run that waits looks up whether somebody stopped it; zero is a second
 
 	// Now, Sleep and Jitter are the clock; nil is the real one.
 	Now    func() time.Time
@@ -102,6 +106,9 @@ func New(o Options) *Scheduler {
 	}
 	if o.Runs <= 0 {
 		o.Runs = DefaultRuns
+	}
+	if o.Heed <= 0 {
+		o.Heed = time.Second
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -243,34 +250,42 @@ func (s *Scheduler) Tick(ctx context.Context, now time.Time) (next time.Time, er
 
 // fire stores the run of one firing, as overlap has it.
 func (s *Scheduler) fire(ctx context.Context, j *Compiled, f Firing, due Due, now time.Time) error {
-	open, err := s.Store.OpenRuns(ctx, j.Name)
+	state, reason, err := s.overlapped(ctx, j, f, due.Reason)
 	if err != nil {
 		return err
 	}
-	state, reason := messaging.RunPlanned, due.Reason
+	return s.record(ctx, j, f, due.Cause, state, reason, now)
+}
+
+// overlapped is what becomes of a firing of which the run before has not ended.
+func (s *Scheduler) overlapped(ctx context.Context, j *Compiled, f Firing, reason string) (messaging.RunState, string, error) {
+	open, err := s.Store.OpenRuns(ctx, j.Name)
+	if err != nil {
+		return "", "", err
+	}
 	if f.Named != "" {
 		reason = joinWords(fmt.Sprintf("%s does not exist on this day: the clock skips it", f.Named[len("2006-01-02 "):]), reason)
 	}
-	if len(open) > 0 {
-		before := open[len(open)-1]
-		switch j.Overlap {
-		case OverlapQueue:
-			reason = joinWords(reason, fmt.Sprintf("queued behind run %d", before.ID))
-		case OverlapCancel:
-			for _, r := range open {
-				if r.Slot == f.Slot {
-					continue // stored by another process a moment ago: it is this very firing
-				}
-				if err := s.cancel(ctx, r, messaging.StopNewer, "", fmt.Sprintf("the run of %s took its place (overlap: cancel_previous)", f.Slot)); err != nil {
-					return err
-				}
-			}
-		default:
-			state = messaging.RunSkipped
-			reason = joinWords(reason, fmt.Sprintf("run %d of %s is still %s (overlap: skip)", before.ID, before.Slot, before.State.Words()))
-		}
+	if len(open) == 0 {
+		return messaging.RunPlanned, reason, nil
 	}
-	return s.record(ctx, j, f, due.Cause, state, reason, now)
+	before := open[len(open)-1]
+	switch j.Overlap {
+	case OverlapQueue:
+		return messaging.RunPlanned, joinWords(reason, fmt.Sprintf("queued behind run %d", before.ID)), nil
+	case OverlapCancel:
+		for _, r := range open {
+			if r.Slot == f.Slot {
+				continue // stored by another process a moment ago: it is this very firing
+			}
+			if err := s.cancel(ctx, r, messaging.StopNewer, "", fmt.Sprintf("the run of %s took its place (overlap: cancel_previous)", f.Slot)); err != nil {
+				return "", "", err
+			}
+		}
+		return messaging.RunPlanned, reason, nil
+	default:
+		return messaging.RunSkipped, joinWords(reason, fmt.Sprintf("run %d of %s is still %s (overlap: skip)", before.ID, before.Slot, before.State.Words())), nil
+	}
 }
 
 func joinWords(a, b string) string {
@@ -281,13 +296,7 @@ func joinWords(a, b string) string {
 }
 
 func (s *Scheduler) record(ctx context.Context, j *Compiled, f Firing, cause messaging.RunCause, state messaging.RunState, reason string, now time.Time) error {
-	r := messaging.Run{
-		Job: j.Name, Slot: f.Slot, DueAt: f.At, Cause: cause, Source: j.source.String(), Config: j.Version,
-		Account: j.account(), State: state, Began: reason, Deliver: j.Deliver, Category: j.category, CreatedAt: now.UTC(),
-	}
-	if state.Final() {
-		r.Reason, r.Began, r.EndedAt = reason, "", r.CreatedAt
-	}
+	r := j.runOf(f, cause, state, reason, now)
 	id, won, err := s.Store.StartRun(ctx, r)
 	if err != nil {
 		return fmt.Errorf("store the run of %s at %s: %w", j.Name, f.Slot, err)
@@ -296,6 +305,18 @@ func (s *Scheduler) record(ctx context.Context, j *Compiled, f Firing, cause mes
 		s.Log.Info("run stored", zap.String("job", j.Name), zap.Int64("run", int64(id)), zap.String("slot", f.Slot), zap.String("state", string(state)), zap.String("reason", mask.Text(reason)))
 	}
 	return nil
+}
+
+// runOf is the run of a firing, before it is stored.
+func (j *Compiled) runOf(f Firing, cause messaging.RunCause, state messaging.RunState, reason string, now time.Time) messaging.Run {
+	r := messaging.Run{
+		Job: j.Name, Slot: f.Slot, DueAt: f.At, Cause: cause, Source: j.source.String(), Config: j.Version,
+		Account: j.account(), State: state, Began: reason, Deliver: j.Deliver, Category: j.category, CreatedAt: now.UTC(),
+	}
+	if state.Final() {
+		r.Reason, r.Began, r.EndedAt = reason, "", r.CreatedAt
+	}
+	return r
 }
 
 // start takes runs that are nobody's and works on them, as many at a time as there are slots.

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/simulation"
@@ -104,4 +106,56 @@ func TestADaemonPlaysStoredEvents(t *testing.T) {
 	b.press("/simulation", "simulate")
 	h.played()
 	b.says(b.page("/simulation"), "2 messages would be otherwise", "By Trigger", "moved", "cart_reminder")
+}
+
+// A daemon's lists, sent as files or one by one, approved or cancelled, are played as they were sent; and an edit of a job is told row by row.
+func TestADaemonPlaysItsLists(t *testing.T) {
+	t.Parallel()
+	for name, deliver := range map[string]string{"as files": byCSV, "one by one": perMessage} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			wanted := list(t, filepath.Join(folder, "list.csv"), 100)
+			h := open(t, options{folder: folder, config: withPages(jobConfig(folder, deliver+"    guard: {approve_over: 1}\n"))})
+			began := time.Now().Add(-time.Hour)
+			first := h.fire("winback").ID
+			h.eventually("it awaits approval", func() bool { return h.run(first).State == messaging.RunAwaiting })
+			h.order(first, "approve")
+			h.eventually("it is done", func() bool { return h.run(first).State == messaging.RunDone })
+			second := h.fire("winback").ID
+			h.eventually("the second awaits approval", func() bool { return h.run(second).State == messaging.RunAwaiting })
+			h.order(second, "cancel")
+			if deliver == perMessage {
+				h.eventually("all are sent", func() bool { return h.delivered("") == len(wanted) })
+			}
+			plays := func(o simulation.Request) simulation.Status {
+				t.Helper()
+				o.Since = began
+				if p, err := server.Simulate.Call(t.Context(), h.ask, o); err != nil || p.State != simulation.Running {
+					t.Fatalf("%+v, %v", p, err)
+				}
+				return h.played()
+			}
+			if p := plays(simulation.Request{Ledger: true}); p.State != simulation.Done || len(p.Changes) != 0 || p.Runs != 2 || len(p.Jobs) != 1 || p.Jobs[0].Was != int64(len(wanted)) {
+				t.Fatalf("against what was sent: %+v", p)
+			}
+			h.edit("guard: {approve_over: 1}", "mode: off")
+			p := plays(simulation.Request{})
+			if p.State != simulation.Done || len(p.Changes) != len(wanted) || p.Jobs[0].Gone != int64(len(wanted)) {
+				t.Fatalf("by a job that is off: %+v", p)
+			}
+			for _, c := range p.Changes {
+				if c.Kind != simulation.Gone || c.Job != "winback" || c.Run != first || c.Trigger != "" || c.Reason != "its job is off" {
+					t.Errorf("%+v", c)
+				}
+			}
+			h.edit("mode: off", "guard: {repeat: send}")
+			if p := plays(simulation.Request{}); p.State != simulation.Done || p.Jobs[0].New < int64(len(wanted)) {
+				t.Errorf("without a guard, the second goes, too: %+v", p.Jobs)
+			}
+			b := h.browser()
+			b.signIn(false)
+			b.says(b.page("/simulation"), "By Job", "winback", fmt.Sprint("run ", second))
+		})
+	}
 }

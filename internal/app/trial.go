@@ -9,6 +9,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/simulation"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
+	"github.com/nudgewire/nudgewire/scheduler"
 )
 
 // trial is the config in use, to try something against, or with edited triggers in place of its own. The store is asked what waits and was sent.
@@ -38,6 +39,7 @@ func SimulationOf(cfg *config.Config) simulation.Rules {
 	return simulation.Rules{
 		Points: pointsOf(cfg), Templates: cfg.Templates,
 		Receivers: cfg.Receivers, Triggers: cfg.Triggers, Due: uncounted(cfg), Errors: cfg.Errors, Plan: planOf(cfg), Accounts: cfg.AccountNames(),
+		Jobs: cfg.Jobs, Prices: func(account string) scheduler.Prices { return pricesOf(cfg, account) },
 	}
 }
 

@@ -29,7 +29,7 @@ type simulationPage struct {
 	Days   []int
 }
 
-// A totalsTable is what differs by trigger, or by day.
+// A totalsTable is what differs by trigger, by job, or by day.
 type totalsTable struct {
 	What string
 	Rows []simulation.Total
@@ -51,7 +51,7 @@ func (c *Console) simulation(r *http.Request) (page, error) {
 	}
 	who, _ := access.WhoOf(r.Context())
 	v := simulationPage{Status: newest, May: who.May(server.Simulate.Scope), Days: simulatedDays, Chosen: withLedger}
-	for _, t := range []totalsTable{{"Trigger", newest.Triggers}, {"Day", newest.Days}} {
+	for _, t := range []totalsTable{{"Trigger", newest.Triggers}, {"Job", newest.Jobs}, {"Day", newest.Days}} {
 		if len(t.Rows) > 0 {
 			v.Totals = append(v.Totals, t)
 		}
@@ -124,7 +124,7 @@ func (c *Console) simulate(ctx context.Context, f form) (did, error) {
 		o.Version = with
 	}
 	_, err := server.Simulate.Call(ctx, c.Ask, o)
-	return did{words: "The events of the last days are played", place: simulationPath}, err
+	return did{words: "The events and lists of the last days are played", place: simulationPath}, err
 }
 
 func (c *Console) stopSimulation(ctx context.Context, _ form) (did, error) {

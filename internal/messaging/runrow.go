@@ -51,6 +51,14 @@ func RunOfKey(key string) (run RunID, ok bool) {
 	return RunID(id), true
 }
 
+// RowOfKey is the row that a key names, and its run; ok is false for another key.
+func RowOfKey(key string) (run RunID, row int64, ok bool) {
+	if run, ok = RunOfKey(key); ok {
+		row, _ = strconv.ParseInt(key[len(RowKeys(run)):], 10, 64)
+	}
+	return run, row, ok && row > 0
+}
+
 // MayGoAgain reports whether the row surely did not reach the phone and may be queued once more,
 // and why: what ended it, or what keeps it from going. docs/internals/states.md holds the table.
 //

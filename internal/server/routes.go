@@ -105,7 +105,7 @@ var (
 	ShowStatus     = reads("/status", access.Read, admin.status, "How the daemon is, what waits, and what needs a person.")
 	Reload         = does("/reload", access.Manage, admin.reload, "Takes up the config files as they are now; with version only where they are that config.", bare)
 	PlanConfig     = does("/config/plan", access.Manage, admin.plan, "Says what taking up the config files, a config or an earlier version would change, and changes nothing.", bare, readOnly, upTo(maxPrinted), withExample(PlanRequest{}))
-	Simulate       = does("/simulation", access.Operate, of(admin.runner, (*simulation.Runner).Begin), "Begins to play the events since a time by the config in use and by another one; one at a time.", bare, withExample(simulation.Request{Version: "3f2a9c81d07e"}))
+	Simulate       = does("/simulation", access.Operate, of(admin.runner, (*simulation.Runner).Begin), "Begins to play the events and lists since a time by the config in use and by another one; one at a time.", bare, withExample(simulation.Request{Version: "3f2a9c81d07e"}))
 	ShowSimulation = reads("/simulation", access.Read, admin.showSimulation, "How far the newest simulation is, or what came of it.", needing(needsDaemon))
 	StopSimulation = does("/simulation/stop", access.Operate, admin.stopSimulation, "Ends the simulation that runs.", bare)
 	RollBack       = does("/config/rollback", access.Manage, admin.rollBack, "Writes the files of an earlier config in place of today's, which are kept beside them, and takes them up.")

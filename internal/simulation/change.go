@@ -18,9 +18,12 @@ const (
 // A Change is a message that one config sends and the other does not, or at another time, or with other words.
 type Change struct {
 	Phone   messaging.Phone   `json:"phone"`
-	Trigger string            `json:"trigger" kind:"ours"`
-	Step    int               `json:"step,omitempty"` // of its steps, from 1; 0 for a trigger without
-	Event   messaging.EventID `json:"event"`          // because of which
+	Trigger string            `json:"trigger,omitempty" kind:"ours"` // "" for a row of a list
+	Step    int               `json:"step,omitempty"`                // of its steps, from 1; 0 for a trigger without
+	Event   messaging.EventID `json:"event,omitempty"`               // because of which
+	Job     string            `json:"job,omitempty" kind:"ours"`     // of a row of a list
+	Run     messaging.RunID   `json:"run,omitempty"`                 // whose list it is
+	Row     int64             `json:"row,omitempty"`                 // of the rows that could go then, from 1
 	Kind    string            `json:"change" kind:"ours"`
 	Was     *Version          `json:"was,omitempty"`
 	Is      *Version          `json:"is,omitempty"`
@@ -37,6 +40,7 @@ type Version struct {
 	Reads     string    `json:"reads,omitempty" kind:"text"`     // what the phone shows, where the config declares the template's text
 	Points    float64   `json:"points,omitempty"`                // by the price of its account
 	unknown   bool      // its words are not kept any more
+	assumed   bool      // of a row of a list that the config would read otherwise: what it says is not known
 }
 
 // versionOf is a message as it was sent, by the prices and templates of a config.
@@ -69,14 +73,18 @@ func (v *Version) compare(is *Version, tolerance time.Duration) string {
 		return Gone
 	case v.Due.Sub(is.Due).Abs() > tolerance:
 		return Moved
-	case v.Template != is.Template, v.Language != is.Language, !v.unknown && !is.unknown && !slices.Equal(v.Variables, is.Variables):
+	case v.Template != is.Template:
+		return Text
+	case v.assumed || is.assumed:
+		return ""
+	case v.Language != is.Language, !v.unknown && !is.unknown && !slices.Equal(v.Variables, is.Variables):
 		return Text
 	default:
 		return ""
 	}
 }
 
-// A Total counts messages of a trigger, or of a day.
+// A Total counts messages of a trigger, of a job, or of a day.
 type Total struct {
 	Name  string `json:"name" kind:"ours"`
 	Was   int64  `json:"was"` // sent

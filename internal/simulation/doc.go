@@ -11,7 +11,9 @@
 //
 // Compare plays what is stored by two configs, and says what differs; docs/simulate.md is about it.
 //
-// Not played: lists, the rate of calls, retention, erasures, and edits of the config.
+// Lists are played with the rows that are stored of their runs, by the scheduler, each of whose runs is a coroutine that gives way where it sleeps.
 //
-// Before here: packages store, sender and tracker. After here: package ruletest.
+// Not played: the rate of calls, retention, erasures, and edits of the config.
+//
+// Before here: packages store, sender, tracker and scheduler. After here: package ruletest.
 package simulation

@@ -15,8 +15,8 @@ import (
 // A Past is what happened, as it is stored.
 type Past struct {
 	Store *store.Store
-	From  time.Time     // messages of events from here on are compared
-	Warm  time.Duration // events of so long before it are played, too: what was sent then counts in limits and cooldowns
+	From  time.Time     // messages of events and lists from here on are compared
+	Warm  time.Duration // events and lists of so long before it are played, too: what was sent then counts in limits and cooldowns
 	Until time.Time     // now
 	Zone  *time.Location
 
@@ -29,8 +29,10 @@ type Past struct {
 type Comparison struct {
 	Changes  []Change
 	Triggers []Total
+	Jobs     []Total
 	Days     []Total  // of Zone
 	Events   int64    // from Past.From on
+	Runs     int64    // of lists, from Past.From on
 	Notes    []string // what was left out, or assumed
 }
 
@@ -40,11 +42,14 @@ func (c *Comparison) Differs() bool { return len(c.Changes) > 0 }
 // batch is how many events are read and played at a time.
 const batch = 2000
 
-// A messageKey is what a message is recognised by in both worlds: the event because of which it is, its trigger and its step.
+// A messageKey is what a message is recognised by in both worlds: the event because of which it is, its trigger and its step, or the run and the
+// row of a list.
 type messageKey struct {
 	event   messaging.EventID
-	trigger string
+	trigger string // or job
 	step    int
+	run     messaging.RunID
+	row     int64
 }
 
 // A pair is what becomes of a message in both worlds, and what became of it.
@@ -66,14 +71,18 @@ type comparing struct {
 	seen     messaging.MessageID
 	read     int64 // events
 	triggers map[string]*Total
+	jobs     map[string]*Total
 	days     map[string]*Total
+	runs     []*messaging.Run // whose lists are played, the oldest first
+	known    map[messaging.RunID]*messaging.Run
+	readOf   map[messaging.RunID]bool // runs of which it was read what became of them
 	out      Comparison
 	left     leftOut
 	rules    *Rules // whose prices and templates are those of the ledger, too
 }
 
 // leftOut counts what cannot be played.
-type leftOut struct{ forgotten, replays, byHand int64 }
+type leftOut struct{ forgotten, replays, byHand, again, blanked, unread, excluded int64 }
 
 // A player is a world and what it sends.
 type player struct {
@@ -82,6 +91,7 @@ type player struct {
 	sent   []sent
 	fates  map[messageKey]*pair // read only while it plays
 	said   []contactWord        // that wait for their time
+	playedLists
 }
 
 type sent struct {
@@ -99,12 +109,15 @@ type contactWord struct {
 
 // Compare plays the past under two configs and says what differs. Without was, what is sent under is is compared with what was really sent.
 func Compare(ctx context.Context, p Past, was, is *Rules) (_ *Comparison, err error) {
-	c := &comparing{Past: p, rules: is, pairs: map[messageKey]*pair{}, skipped: map[messaging.EventID]bool{}, triggers: map[string]*Total{}, days: map[string]*Total{}}
+	c := &comparing{Past: p, rules: is, pairs: map[messageKey]*pair{}, skipped: map[messaging.EventID]bool{}, triggers: map[string]*Total{}, jobs: map[string]*Total{}, days: map[string]*Total{}, known: map[messaging.RunID]*messaging.Run{}, readOf: map[messaging.RunID]bool{}}
 	first, err := p.Store.FirstEventSince(ctx, p.From.Add(-p.Warm))
 	if err != nil {
 		return nil, err
 	}
 	said, err := c.saidElsewhere(ctx, first)
+	if err == nil {
+		err = c.readRuns(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +137,7 @@ func Compare(ctx context.Context, p Past, was, is *Rules) (_ *Comparison, err er
 			return nil, err
 		}
 	}
+	c.readOtherwise(was, is)
 	if c.first, err = p.Store.FirstEventSince(ctx, p.From); err != nil {
 		return nil, err
 	}
@@ -142,8 +156,13 @@ func (c *comparing) begin(ctx context.Context, sim *Simulator, r *Rules, said []
 	}
 	p.World = w
 	w.Called = func(m *messaging.Message, _ time.Time, _ *messaging.Attempt) {
-		p.sent = append(p.sent, sent{p.keyOf(m), m.Phone, versionOf(m, r)})
+		v := versionOf(m, r)
+		key := p.keyOf(m)
+		p.assume(v, key.run)
+		p.sent = append(p.sent, sent{key, m.Phone, v})
 	}
+	w.Uploaded = p.uploaded
+	c.planRuns(p, r)
 	return p, nil
 }
 
@@ -191,6 +210,9 @@ func (c *comparing) saidElsewhere(ctx context.Context, first messaging.EventID) 
 const maxBlocks = 10_000_000
 
 func (p *player) keyOf(m *messaging.Message) messageKey {
+	if m.EventID == 0 {
+		return p.keyOfRow(m)
+	}
 	k := messageKey{trigger: m.Trigger, step: m.Step}
 	if n := int(m.EventID); n < len(p.events) {
 		k.event = p.events[n]
@@ -223,11 +245,9 @@ func (c *comparing) play(ctx context.Context, next messaging.EventID) error {
 		if err := c.readLedger(ctx, until); err != nil {
 			return err
 		}
-		playable := c.playable(events)
-		if err := c.both(func(p *player) error { return p.play(ctx, playable, until) }); err != nil {
+		if err := c.playUntil(ctx, c.playable(events), until); err != nil {
 			return err
 		}
-		c.settle()
 		if last && c.was != nil {
 			return c.playOn(ctx)
 		}
@@ -243,6 +263,9 @@ const afterwards = 366 * 24 * time.Hour
 
 // playOn plays what waits still, in both.
 func (c *comparing) playOn(ctx context.Context) error {
+	if err := c.playUntil(ctx, nil, c.lastRun()); err != nil {
+		return err
+	}
 	err := c.both(func(p *player) error {
 		_, err := p.RunToEnd(ctx, c.Until.Add(afterwards))
 		return err
@@ -307,30 +330,44 @@ func (p *player) play(ctx context.Context, events []messaging.Event, until time.
 	return p.runUntil(ctx, until)
 }
 
-// runUntil carries out what falls due, and takes up what was said of contacts, until a time.
+// runUntil carries out what falls due, takes up what was said of contacts and of runs, and begins runs, until a time.
 func (p *player) runUntil(ctx context.Context, end time.Time) error {
-	for len(p.said) > 0 && !p.said[0].at.After(end) {
-		at := p.said[0].at
-		if err := p.RunUntil(ctx, at); err != nil {
-			return err
+	for {
+		said := len(p.said) > 0 && !p.said[0].at.After(end)
+		plan := len(p.plans) > 0 && !p.plans[0].at.After(end)
+		if !said && !plan {
+			return p.RunUntil(ctx, end)
 		}
-		var blocks []store.Block
-		var consents []messaging.ConsentRecord
-		for ; len(p.said) > 0 && p.said[0].at.Equal(at); p.said = p.said[1:] {
-			if one := &p.said[0]; one.block != nil {
-				blocks = append(blocks, *one.block)
-			} else {
-				consents = append(consents, *one.consent)
-			}
+		var err error
+		if said && !(plan && p.plans[0].at.Before(p.said[0].at)) {
+			err = p.takeUp(ctx, p.said[0].at)
+		} else {
+			err = p.carryOut(ctx)
 		}
-		if _, err := p.Store.Block(ctx, blocks); err != nil {
-			return err
-		}
-		if err := p.Store.SaveConsents(ctx, consents); err != nil {
+		if err != nil {
 			return err
 		}
 	}
-	return p.RunUntil(ctx, end)
+}
+
+// takeUp takes up what was said of contacts at a time.
+func (p *player) takeUp(ctx context.Context, at time.Time) error {
+	if err := p.RunUntil(ctx, at); err != nil {
+		return err
+	}
+	var blocks []store.Block
+	var consents []messaging.ConsentRecord
+	for ; len(p.said) > 0 && p.said[0].at.Equal(at); p.said = p.said[1:] {
+		if one := &p.said[0]; one.block != nil {
+			blocks = append(blocks, *one.block)
+		} else {
+			consents = append(consents, *one.consent)
+		}
+	}
+	if _, err := p.Store.Block(ctx, blocks); err != nil {
+		return err
+	}
+	return p.Store.SaveConsents(ctx, consents)
 }
 
 // readLedger reads what was planned until a time, and what became of it.
@@ -349,12 +386,7 @@ func (c *comparing) readLedger(ctx context.Context, until time.Time) error {
 			if m.Tries == 0 && m.AcceptedAt.IsZero() {
 				continue // it was never sent
 			}
-			one := c.pair(messageKey{m.EventID, m.Trigger, m.Step}, m.Phone)
-			one.ledger = versionOf(m, c.rules)
-			switch m.Status {
-			case messaging.StatusSent, messaging.StatusDelivered, messaging.StatusRead, messaging.StatusFailed:
-				one.fate, one.recorded = Fate{Status: m.Status, Error: m.Error}, true
-			}
+			c.sentReally(messageKey{event: m.EventID, trigger: m.Trigger, step: m.Step}, m)
 		}
 		if len(some) < batch {
 			return nil
@@ -384,9 +416,9 @@ func (c *comparing) settle() {
 			} else {
 				one.was = s.version
 			}
-			if was := c.wasOf(one); was != nil && one.is != nil && was.compare(one.is, c.tolerance()) == "" {
+			if was := c.wasOf(one); was != nil && one.is != nil && was.compare(one.is, c.tolerance(s.messageKey, one)) == "" {
 				if c.compared(s.messageKey, one) {
-					c.count(s.trigger, one)
+					c.count(s.messageKey, one)
 				}
 				delete(c.pairs, s.messageKey)
 			}
@@ -402,9 +434,15 @@ func (c *comparing) wasOf(p *pair) *Version {
 	return p.was
 }
 
-func (c *comparing) tolerance() time.Duration {
-	if c.was == nil {
+// tolerance is how far apart the times of a message may be that did not move. Rows of lists leave at the rate of calls, which is not played: so in
+// the simulation a row may leave earlier than it did, by as long as the run handed over its rows.
+func (c *comparing) tolerance(m messageKey, one *pair) time.Duration {
+	switch run := c.known[m.run]; {
+	case run != nil && c.was == nil && run.Deliver == messaging.DeliverPerMessage && one.ledger.Due.After(one.is.Due) && run.EndedAt.After(run.StartedAt):
+		return tolerance + run.EndedAt.Sub(run.StartedAt)
+	case run != nil, c.was == nil:
 		return tolerance
+	default:
+		return 0
 	}
-	return 0
 }

@@ -17,7 +17,7 @@ const Warm = 31 * 24 * time.Hour
 
 // A Request asks for a simulation beside the running daemon.
 type Request struct {
-	Since   time.Time `json:"since,omitzero"`                // events from here on are compared; zero is seven days ago
+	Since   time.Time `json:"since,omitzero"`                // events and lists from here on are compared; zero is seven days ago
 	Version string    `json:"version,omitempty" kind:"ours"` // of a config that was used before; "" is that of the files as they are now
 	Edited  string    `json:"config,omitempty" kind:"ours"`  // triggers, as YAML, in place of those of the config in use
 	Ledger  bool      `json:"ledger,omitempty"`              // the config in use is held against what was really sent
@@ -47,7 +47,9 @@ type Status struct {
 	Events   int64     `json:"events,omitempty"` // played so far, by each config; those before Since, too
 	Of       int64     `json:"of,omitempty"`     // events that are stored of that time
 	Error    string    `json:"error,omitempty" kind:"text"`
+	Runs     int64     `json:"runs,omitempty"` // of lists that were played, from Since on
 	Triggers []Total   `json:"triggers,omitempty"`
+	Jobs     []Total   `json:"jobs,omitempty"`
 	Days     []Total   `json:"days,omitempty"`
 	Changes  []Change  `json:"changes,omitempty"` // the first of them
 	More     int       `json:"more,omitempty"`    // changes that are not among them
@@ -136,7 +138,7 @@ func (r *Runner) play(ctx context.Context, past Past, both Configs) {
 	case err != nil:
 		p.State, p.Error = Failed, err.Error()
 	default:
-		p.State, p.Triggers, p.Days, p.Notes = Done, got.Triggers, got.Days, got.Notes
+		p.State, p.Runs, p.Triggers, p.Jobs, p.Days, p.Notes = Done, got.Runs, got.Triggers, got.Jobs, got.Days, got.Notes
 		p.Changes = slices.Clone(got.Changes[:min(len(got.Changes), mostKept)])
 		p.More = len(got.Changes) - len(p.Changes)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/internal/units"
+	"github.com/nudgewire/nudgewire/scheduler"
 )
 
 // Rules are those of one config.
@@ -28,8 +29,10 @@ type Rules struct {
 	Due       *duerules.Rules
 	Errors    *messaging.ErrorRules // of the service's words
 	Plan      tracker.Plan
-	Accounts  []string            // of the service, beside that of the section api
-	Templates messaging.Templates // whose texts are known
+	Accounts  []string // of the service, beside that of the section api
+	Jobs      []*scheduler.Compiled
+	Prices    func(account string) scheduler.Prices // price tables, for guards; nil where no prices are known
+	Templates messaging.Templates                   // whose texts are known
 
 	// Points is what a message costs, by the price of its account; nil where no prices are known.
 	Points func(m *messaging.Message) float64
@@ -46,6 +49,7 @@ var (
 // A Simulator plays worlds, one after the other, over one file.
 type Simulator struct {
 	folder string
+	world  *World       // the last one; nil before the first
 	data   *store.Store // of the last world; nil before the first, and after an error
 	opened int
 }
@@ -64,6 +68,7 @@ func NewSimulator(in string) (*Simulator, error) {
 // Close throws everything away.
 func (s *Simulator) Close() error {
 	var err error
+	s.world.end()
 	if s.data != nil {
 		err = s.data.Close()
 	}
@@ -79,12 +84,15 @@ type World struct {
 
 	// Called is told of each call to the service, with what was filled in; nil is nobody.
 	Called func(m *messaging.Message, at time.Time, a *messaging.Attempt)
+	// Uploaded is told of each file of a list that leaves; nil is nobody.
+	Uploaded func(ctx context.Context, run *messaging.Run, p *messaging.Part, at time.Time) error
 
 	rules    Rules
 	now      time.Time
 	dueFrom  time.Time // nothing falls due before it; zero where that is not known
 	service  played
 	accounts []account
+	lists    lists
 }
 
 // An account is one of the service's, with its rooms.
@@ -96,7 +104,9 @@ type account struct {
 
 // Begin makes a world without a past, in which it is start. The one before it ends.
 func (s *Simulator) Begin(ctx context.Context, r Rules, service Service, start time.Time) (*World, error) {
+	s.world.end()
 	w := &World{rules: r, now: start}
+	s.world = w
 	w.service = played{now: w.Now, fate: service}
 	o := w.options()
 	var err error
@@ -120,6 +130,7 @@ func (s *Simulator) Begin(ctx context.Context, r Rules, service Service, start t
 		w.accounts = append(w.accounts, w.account(name, first))
 		first += sender.Slots(sender.DefaultConcurrency)
 	}
+	w.lists.begin(w)
 	return w, nil
 }
 
@@ -184,10 +195,19 @@ func (w *World) due() messaging.DueRules {
 }
 
 func (w *World) onDoubt(d *messaging.Message) messaging.OnDoubt {
+	if d.EventID == 0 {
+		return ""
+	}
 	return w.rules.Triggers.OnDoubt(d.Trigger)
 }
 
-func (w *World) ownExpiry(d *messaging.Message) bool { return w.rules.Triggers.OwnExpiry(d.Trigger) }
+func (w *World) ownExpiry(d *messaging.Message) bool {
+	if d.EventID != 0 {
+		return w.rules.Triggers.OwnExpiry(d.Trigger)
+	}
+	j := w.rules.job(d.Trigger)
+	return j == nil || j.OwnExpiry()
+}
 
 // Taken is what became of a webhook.
 type Taken struct {
@@ -283,10 +303,13 @@ func (w *World) next(ctx context.Context) (at time.Time, waits bool, err error) 
 			}
 		}
 	}
+	if one, is := w.lists.next(); is && (!waits || one.Before(at)) {
+		at, waits = one, true
+	}
 	return at, waits, nil
 }
 
-// turn does what is due now: first what the service told is heard, and then messages go.
+// turn does what is due now: first what the service told is heard, then messages go, and then lists go on.
 func (w *World) turn(ctx context.Context) error {
 	for i := range w.accounts {
 		a := &w.accounts[i]
@@ -294,14 +317,15 @@ func (w *World) turn(ctx context.Context) error {
 		if err == nil {
 			_, err = a.sender.Turn(ctx)
 		}
-		if errors.Is(err, tracker.ErrHalted) || errors.Is(err, sender.ErrHalted) || err == nil && len(w.Store.HoldsOf(anyHold)) > 0 {
+		if errors.Is(err, tracker.ErrHalted) || errors.Is(err, sender.ErrHalted) || err == nil && len(w.Store.HoldsOf(ofService)) > 0 {
 			err = ErrHalts
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	return w.listsTurn(ctx)
 }
 
-func anyHold(messaging.Hold) bool { return true }
+// ofService is a hold that the service's refusals lead to; of a run that was stopped nothing goes, and all else does.
+func ofService(h messaging.Hold) bool { return h.Scope != messaging.ScopeRun }

@@ -358,7 +358,12 @@ func (s *Store) PastMessages(ctx context.Context, after messaging.MessageID, lim
 	var q engine.Select
 	q.And("id > ?", int64(after))
 	q.And("event_id > 0 AND replaces = 0 AND test = ''")
-	out, err := List(ctx, s, q.SQL(messageColumns+", "+serviceColumns, "messages", "id", limit), q.Args, func(r *engine.Row) (messaging.Message, error) {
+	out, err := s.pastMessages(ctx, &q, limit)
+	return out, Wrap(err, "read messages")
+}
+
+func (s *Store) pastMessages(ctx context.Context, q *engine.Select, limit int) ([]messaging.Message, error) {
+	return List(ctx, s, q.SQL(messageColumns+", "+serviceColumns, "messages", "id", limit), q.Args, func(r *engine.Row) (messaging.Message, error) {
 		m, send := ScanMessage(r)
 		scanService(r, &m)
 		if r.Err != nil {
@@ -366,5 +371,4 @@ func (s *Store) PastMessages(ctx context.Context, after messaging.MessageID, lim
 		}
 		return m, decodeSend(&m, send)
 	})
-	return out, Wrap(err, "read messages")
 }

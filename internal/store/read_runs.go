@@ -154,3 +154,30 @@ func WasSentRun(r string) string {
 		AND (` + r + `.state <> 'cancelled' OR EXISTS (SELECT 1 FROM run_rows w WHERE w.run_id = ` + r + `.id)
 			OR EXISTS (SELECT 1 FROM parts p WHERE p.run_id = ` + r + `.id AND (p.state = 'accepted' OR p.state = 'uploading' OR p.state = 'in_doubt')))`
 }
+
+// A PastFile is a part of a run whose file left, or was to leave.
+type PastFile struct {
+	Number int
+	List   messaging.RunID // that read its rows
+	Ranges messaging.RowRanges
+	At     time.Time // when it was claimed for its newest upload
+}
+
+// PastFiles are the files of a run that were uploaded, whatever became of them.
+func (s *Store) PastFiles(ctx context.Context, run messaging.RunID) ([]PastFile, error) {
+	out, err := List(ctx, s, `SELECT number, list_id, claimed_at FROM parts WHERE run_id = ?1 AND claimed_at > 0 AND (state = 'uploading' OR state = 'accepted'
+		OR state = 'in_doubt' OR state = 'rejected') ORDER BY number`, []any{int64(run)}, func(r *engine.Row) (PastFile, error) {
+		return PastFile{Number: int(r.Int()), List: messaging.RunID(r.Int()), At: r.Time()}, r.Err
+	})
+	parts := make([]messaging.Part, len(out))
+	for i := range out {
+		parts[i] = messaging.Part{RunID: run, Number: out[i].Number}
+	}
+	if err == nil {
+		err = s.addPartRows(ctx, parts)
+	}
+	for i := range parts {
+		out[i].Ranges = parts[i].Ranges
+	}
+	return out, Wrap(err, "files of run %d", run)
+}

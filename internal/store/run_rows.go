@@ -257,3 +257,22 @@ func (s *Store) MessagesOfPart(ctx context.Context, run messaging.RunID, part in
 	})
 	return out, Wrap(err, "messages of part %d of run %d", part, run)
 }
+
+// PastRows calls each for the messages of the rows of a run, as PastMessages are, with the number of the row.
+func (s *Store) PastRows(ctx context.Context, run messaging.RunID, each func(number int64, m *messaging.Message)) error {
+	ranges, err := List(ctx, s, `SELECT first_row, row_count, message FROM run_rows WHERE run_id = ?1 ORDER BY first_row`, []any{int64(run)}, scanRange)
+	for i := 0; err == nil && i < len(ranges); i++ {
+		one := ranges[i]
+		for at := one.message; err == nil && at < one.message+one.count; at += engine.PerList {
+			var q engine.Select
+			q.And("id >= ?", at)
+			q.And("id < ?", min(at+engine.PerList, one.message+one.count))
+			var some []messaging.Message
+			some, err = s.pastMessages(ctx, &q, engine.PerList)
+			for j := range some {
+				each(one.first+int64(some[j].ID)-one.message, &some[j])
+			}
+		}
+	}
+	return Wrap(err, "messages of run %d", run)
+}

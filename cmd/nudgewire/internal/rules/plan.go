@@ -32,6 +32,7 @@ type plannedConfig struct {
 type simulatedDays struct {
 	Since    time.Time          `json:"since"`
 	Triggers []simulation.Total `json:"triggers"`
+	Jobs     []simulation.Total `json:"jobs,omitempty"`
 	Changes  int                `json:"changes"`
 	Notes    []string           `json:"notes,omitempty"`
 }
@@ -77,7 +78,7 @@ func (c commands) showPlan(ctx context.Context, ask *server.Client, plan *server
 	if c.JSON {
 		out := plannedConfig{ConfigPlan: *plan}
 		if got != nil {
-			out.Simulated = &simulatedDays{Since: from.UTC(), Triggers: got.Triggers, Changes: len(got.Changes), Notes: got.Notes}
+			out.Simulated = &simulatedDays{Since: from.UTC(), Triggers: got.Triggers, Jobs: got.Jobs, Changes: len(got.Changes), Notes: got.Notes}
 		}
 		return c.Print(out)
 	}

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -27,9 +28,9 @@ type simulateFlags struct {
 func (c commands) simulate() *cobra.Command {
 	var f simulateFlags
 	cmd := &cobra.Command{
-		Use: "simulate", Short: "Play the stored events once more, and show who would get something else",
-		Long: `simulate plays the events that were stored once more, by the daemon's own code and under a clock of its own, and shows whose messages
-would be new, gone, at another time or with other words. Nothing is sent, and nothing is changed.
+		Use: "simulate", Short: "Play the stored events and lists once more, and show who would get something else",
+		Long: `simulate plays the events and the lists that were stored once more, by the daemon's own code and under a clock of its own, and shows whose
+messages would be new, gone, at another time or with other words. Nothing is sent, and nothing is changed.
 
 With --against it plays them by this config (was) and by the other one (is). Without it what this config would send (is) is compared with what was
 really sent (was). Each message that was sent ends as it did then; one that never was is taken for delivered.
@@ -48,7 +49,7 @@ Exit status 1: something differs. docs/simulate.md says what is left out.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&f.last, "last", "30d", "events of so long ago (30d), or from a date on")
+	cmd.Flags().StringVar(&f.last, "last", "30d", "events and lists of so long ago (30d), or from a date on")
 	cmd.Flags().StringVar(&f.against, "against", "", "the other config: a file, or a folder with config.yaml in it")
 	cmd.Flags().IntVar(&f.show, "show", 20, "so many changes, the first ones; --json prints all")
 	return cmd
@@ -104,7 +105,7 @@ func (c commands) tellComparison(got *simulation.Comparison, f *simulateFlags) e
 	for _, group := range []struct {
 		name string
 		of   []simulation.Total
-	}{{"trigger", got.Triggers}, {"day", got.Days}} {
+	}{{"trigger", got.Triggers}, {"job", got.Jobs}, {"day", got.Days}} {
 		if len(group.of) == 0 {
 			continue
 		}
@@ -144,7 +145,7 @@ func (c commands) tellSimulated(all []simulation.Change, show int) {
 	}
 	for i := range all[:min(len(all), max(show, 0))] {
 		one := &all[i]
-		c.Say("%s  %s  %s  %s\n", one.Phone, one.Trigger, one.Kind, plain.Text(changeWords(one)))
+		c.Say("%s  %s  %s  %s\n", one.Phone, cmp.Or(one.Trigger, one.Job), one.Kind, plain.Text(changeWords(one)))
 	}
 	if more := len(all) - max(show, 0); more > 0 {
 		c.Say("and %s; --json prints all\n", units.Count(int64(more), "more change"))
