@@ -10,7 +10,6 @@ import (
 type systemPage struct {
 	Status   server.StatusView
 	Accounts []server.AccountView // the one of the section api where there are no others
-	Counts   []counted
 	Holds    []messaging.Hold
 }
 
@@ -22,6 +21,5 @@ func (c *Console) system(r *http.Request) (page, error) {
 			v.Accounts = []server.AccountView{{Name: "api", API: d.API, Rate: d.Rate, UnderWay: d.UnderWay}}
 		}
 	}
-	v.Counts = byCount(status.Counts)
 	return page{Name: "system", Title: "System", Here: "/system", Data: v}, err
 }

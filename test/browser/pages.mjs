@@ -44,7 +44,7 @@ export const pages = [
     viewer: {sees: ['cancel_on: shop.order.created', 'needs the scope admin'], hides: ['started']}},
   {name: 'simulation', path: '/simulation', heading: 'Simulation', sees: ['what was really sent', 'Play'], viewer: {sees: [], hides: ['Compare the config']}},
   {name: 'overlap', path: '/overlap', heading: 'Who hears from several', sees: ['within 24 hours']},
-  {name: 'system', path: '/system', heading: 'System', sees: ['Version', 'Database', 'Counters', 'config.yaml']},
+  {name: 'system', path: '/system', heading: 'System', sees: ['Version', 'Database', 'Queue', 'config.yaml']},
   {name: 'audit', path: '/audit', heading: 'Audit', sees: ['Who', 'Verify'], viewer: {status: 403, heading: 'Not allowed', sees: []}},
   {name: 'users', path: '/system/users', heading: 'Users', sees: ['ann', 'operator', 'disabled', 'bob', 'invited', 'Add a user'], viewer: {status: 403, heading: 'Not allowed', sees: []}},
   {name: 'account', path: '/account', heading: 'Your account', sees: ['You are no user']},
