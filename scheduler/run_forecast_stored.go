@@ -19,28 +19,39 @@ type Before struct {
 }
 
 // ForecastRun says what a run that awaits approval would send, were it let go now: of the rows that are stored for it, by the code that cuts its
-// files or hands its rows over. Who may not get it any more since the list was read stands in Tally.Excluded, with Late.
+// files or hands its rows over. Who may not get it any more since the list was read stands in Tally.Excluded, with Late. A run that moves on meanwhile
+// has none: what was read of it is partly from before and partly from after.
 func (s *Scheduler) ForecastRun(ctx context.Context, id messaging.RunID) (Forecast, error) {
 	r, err := s.Store.Run(ctx, id)
 	if err != nil {
 		return Forecast{}, err
 	}
 	if r.State != messaging.RunAwaiting {
-		return Forecast{}, &wordError{fmt.Sprintf("run %d does not await approval: it is %s", id, strings.ReplaceAll(string(r.State), "_", " ")), fmt.Sprintf("nudgewire jobs show %d tells of it", id)}
+		return Forecast{}, awaitsNot(&r)
 	}
 	f := &storedForecast{working: &working{Scheduler: s, run: r, job: s.brakesOf(&r)}, columns: layoutOf(r.Columns)}
 	if f.job == nil {
 		return Forecast{}, unknownRules(&r)
 	}
 	f.out = Forecast{Job: r.Job, Run: r, Source: r.Source, Tally: r.Tally, Awaiting: []string{r.Reason}, Columns: titles(r.Columns), Priced: s.prices(r.Account) != nil}
-	if f.out.Before, err = s.before(ctx, &r); err != nil {
-		return Forecast{}, err
+	f.out.Before, err = s.before(ctx, &r)
+	if err == nil {
+		err = f.read(ctx)
 	}
-	if err := f.read(ctx); err != nil {
+	if now, failed := s.Store.Run(ctx, id); failed == nil && now.State != messaging.RunAwaiting {
+		err = awaitsNot(&now)
+	} else if err == nil {
+		err = failed
+	}
+	if err != nil {
 		return Forecast{}, err
 	}
 	s.conclude(&f.out, f.job)
 	return f.out, nil
+}
+
+func awaitsNot(r *messaging.Run) error {
+	return &wordError{fmt.Sprintf("run %d does not await approval: it is %s", r.ID, strings.ReplaceAll(string(r.State), "_", " ")), fmt.Sprintf("nudgewire jobs show %d tells of it", r.ID)}
 }
 
 // before is the run before one of the same job; nil for none.
