@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 type messagesPage struct {
@@ -20,6 +21,7 @@ type messagesPage struct {
 	Classes  []string
 	Reasons  []server.GroupView // why those of the state are in it, the most first, where the list is of one that has reasons
 	Others   int64              // messages of further reasons
+	Counted  string             // how many of the newest messages were looked at for that; "" for all
 }
 
 // reasonsShown is how many reasons stand above a list.
@@ -54,7 +56,7 @@ func (c *Console) messages(r *http.Request) (page, error) {
 	if err := v.further(r, q, newest); err != nil {
 		return page{}, err
 	}
-	if err := c.reasons(r, &v, q); err != nil {
+	if err := c.reasons(r, &v, q, newest); err != nil {
 		return page{}, err
 	}
 	status, err := server.ShowStatus.Call(r.Context(), c.Ask, server.None{})
@@ -77,12 +79,19 @@ func (c *Console) messages(r *http.Request) (page, error) {
 	return page{Name: "messages", Title: "Messages", Here: "/messages", Data: v}, nil
 }
 
-// reasons fills in why the messages of the list's state are in it.
-func (c *Console) reasons(r *http.Request, v *messagesPage, q server.ListQuery) error {
-	if q.Phone != "" || q.Words != "" || !slices.Contains(withReasons, q.State) {
+// reasons fills in why the messages of the list's state are in it. The list is made anew every few seconds without them.
+func (c *Console) reasons(r *http.Request, v *messagesPage, q server.ListQuery, newest numbered) error {
+	if q.Phone != "" || q.Words != "" || !slices.Contains(withReasons, q.State) || r.Header.Get("HX-Request") != "" {
 		return nil
 	}
 	q.Limit, q.Before, q.DownTo = 0, 0, 0
+	ids, err := newest(server.ListQuery{Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(ids) > 0 && ids[0] > mostLooked {
+		q.DownTo, v.Counted = ids[0]-mostLooked+1, units.Number(mostLooked)
+	}
 	all, err := server.MessageReasons.Call(r.Context(), c.Ask, q)
 	v.Reasons = all.Groups[:min(len(all.Groups), reasonsShown)]
 	for _, one := range all.Groups[len(v.Reasons):] {

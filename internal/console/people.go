@@ -4,13 +4,19 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 )
+
+// mostLatest is how many of a person's messages stand before the story.
+const mostLatest = 5
 
 // mostStories is how much of a person is told: the newest.
 const mostStories = 100
@@ -21,7 +27,9 @@ type peoplePage struct {
 	Nobody  bool                     // is, and it is no phone
 	Phone   string                   // whose story it is
 	Contact *server.ContactView
-	Stories []story
+	Gist    gist
+	Latest  []server.MessageView // messages, the newest first
+	Stories []story              // the newest first
 	Notes   []string
 	Nothing string // why there is no story; "" where there is one
 	More    bool   // older stories are left out
@@ -83,7 +91,7 @@ func (c *Console) tellPerson(ctx context.Context, v *peoplePage) error {
 	if err != nil {
 		return err
 	}
-	for i := range stories {
+	for i := len(stories) - 1; i >= 0; i-- {
 		switch s := &stories[i]; {
 		case s.Note != "":
 			v.Notes = append(v.Notes, sentence(s.Note))
@@ -94,8 +102,63 @@ func (c *Console) tellPerson(ctx context.Context, v *peoplePage) error {
 				one.Timelines = append(one.Timelines, c.timeline(&s.Messages[j]))
 			}
 			v.Stories = append(v.Stories, one)
+			v.Latest = append(v.Latest, s.Messages...)
 		}
 	}
 	v.More = len(v.Stories) >= mostStories
+	slices.SortStableFunc(v.Latest, func(a, b server.MessageView) int { return cmp.Compare(b.ID, a.ID) })
+	v.Latest = v.Latest[:min(len(v.Latest), mostLatest)]
+	if len(v.Stories) > 0 {
+		v.Gist = gistOf(&v.Stories[0])
+	}
 	return nil
+}
+
+// A gist is what came of the newest thing that is known of a person, in a sentence.
+type gist struct {
+	Words string
+	At    time.Time
+}
+
+func gistOf(s *story) gist {
+	if n := len(s.Messages); n > 0 {
+		return messageGist(&s.Messages[n-1])
+	}
+	if s.Row != nil {
+		words := fmt.Sprintf("Run %d of %s has a row of this phone.", s.Row.Run, s.Row.Job)
+		if s.Row.Excluded != "" {
+			words = fmt.Sprintf("No message of run %d of %s: %s", s.Row.Run, s.Row.Job, sentence(s.Row.Excluded))
+		}
+		return gist{words, s.Row.At}
+	}
+	e := &s.Event
+	var words []string
+	for i := range e.Decisions {
+		words = append(words, fmt.Sprintf("%s %s: %s", strings.ReplaceAll(string(e.Decisions[i].Outcome), "_", " "), e.Decisions[i].Trigger, e.Decisions[i].Reason))
+	}
+	switch {
+	case e.Lookup != nil:
+		words = []string{"it is looked up before triggers are asked"}
+	case e.Unsaid:
+		words = []string{"what triggers decided is not kept any more"}
+	case len(words) == 0:
+		words = []string{"no trigger listens to it"}
+	}
+	return gist{fmt.Sprintf("No message because of %s: %s", e.Event, sentence(strings.Join(words, "; "))), e.ReceivedAt}
+}
+
+// messageGist is what became of a message.
+func messageGist(m *server.MessageView) gist {
+	state, at := strings.ReplaceAll(string(m.State), "_", " "), m.UpdatedAt
+	if m.State == messaging.StateAccepted && m.Status != "" {
+		state = string(m.Status)
+	}
+	words := fmt.Sprintf("%s of %s: %s", capital(m.What), m.Trigger, state)
+	if why := cmp.Or(m.Held, m.Error, m.Reason); why != "" {
+		words += ", " + why
+	}
+	if m.State == messaging.StateWaiting {
+		at = m.DueAt
+	}
+	return gist{sentence(words), at}
 }

@@ -9,12 +9,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/mask"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -29,6 +31,7 @@ type AuditView struct {
 	At      time.Time `json:"at"`
 	Who     string    `json:"who" kind:"ours"`
 	Via     string    `json:"via" kind:"ours"`
+	Words   string    `json:"words" kind:"ours"` // what was done, to be read after Who: "approved run 2"
 	Action  string    `json:"action" kind:"ours"`
 	Subject string    `json:"subject,omitempty" kind:"ours"`
 	Detail  string    `json:"detail,omitempty" kind:"ours"`
@@ -154,7 +157,7 @@ func (a admin) audit(ctx context.Context, in AuditQuery) ([]AuditView, error) {
 	all, err := a.Store.AuditEntries(ctx, store.AuditSearch{Before: q.Before, Limit: q.Limit, Contact: phone, Configs: in.Configs})
 	out := make([]AuditView, len(all))
 	for i, e := range all {
-		out[i] = AuditView{e.ID, e.At.UTC(), e.Who, e.Via, e.Action, e.Subject, e.Detail, e.Outcome, e.Hash}
+		out[i] = AuditView{e.ID, e.At.UTC(), e.Who, e.Via, auditWords(&e), e.Action, e.Subject, e.Detail, e.Outcome, e.Hash}
 	}
 	return out, err
 }
@@ -191,4 +194,61 @@ func (a admin) acceptAudit(ctx context.Context, _ None) (ChainView, error) {
 	}
 	state, err := a.Store.AuditState(ctx)
 	return ChainView{Entries: state.ID, Hash: state.Hash, Broken: state.Broken}, err
+}
+
+// otherRecords are the words of entries that no route makes; what the entry is about stands behind them.
+var otherRecords = map[string]string{
+	"start": "started with", "reload": "took up", "sign-in": "signed in", "sign-out": "signed out", "password": "has a password that was", "user added": "was added", "role": "got a role",
+	"forget": "had forgotten", "ask to forget": "asked to forget, by", "refuse to forget": "refused to forget", store.Broken: "found the audit broken:",
+}
+
+// auditWords are what an entry says that was done, to be read after who did it. A name of which the entry knows nothing is left out.
+func auditWords(e *store.AuditEntry) string {
+	rt := recordedRoutes()[e.Action]
+	if rt == nil {
+		words := otherRecords[e.Action]
+		if words == "" {
+			words = e.Action
+		}
+		return strings.TrimSpace(words + " " + e.Subject)
+	}
+	known := rt.inSubject(e.Subject)
+	var body map[string]any
+	_ = json.Unmarshal([]byte(e.Detail), &body) // one that was cut names nothing
+	words := inPathPattern.ReplaceAllStringFunc(rt.Record, func(name string) string {
+		name = strings.Trim(name, "{}")
+		if value, ok := known[name]; ok {
+			return value
+		}
+		value, _ := body[name].(string)
+		if name == "scope" && value == string(messaging.ScopeAll) {
+			return messaging.Everything
+		}
+		return value
+	})
+	return strings.Join(strings.Fields(strings.ReplaceAll(words, " :", ":")), " ")
+}
+
+// recordedRoutes are the routes that the audit has, by their action.
+var recordedRoutes = sync.OnceValue(func() map[string]*Route {
+	out := map[string]*Route{}
+	for _, rt := range Routes() {
+		if rt.Record != "" {
+			out[rt.action()] = &rt
+		}
+	}
+	return out
+})
+
+// inSubject are the values of a route's path in the subject of an entry; none where the two do not fit.
+func (rt *Route) inSubject(subject string) map[string]string {
+	names, values, known := strings.Split(rt.Path, "/"), strings.Split(subject, "/"), map[string]string{}
+	if len(names) == len(values) {
+		for i, name := range names {
+			if strings.HasPrefix(name, "{") {
+				known[strings.Trim(name, "{}")] = values[i]
+			}
+		}
+	}
+	return known
 }

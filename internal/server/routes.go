@@ -47,6 +47,7 @@ type Route struct {
 	In, Out      any      // zero values of the body and of the answer; nil for none
 	Query        []string // the names that its query may have; others are refused
 	Changes      bool     // it does something, and so it is in the audit
+	Record       string   // what the audit says that somebody did, with names of the path and of the body in braces; "" for what is not in it
 
 	asked     any // an example of the body, where one of In's type does not fit
 	needs     need
@@ -92,6 +93,9 @@ func withExample(in any) option { return func(rt *Route) { rt.asked = in } }
 func readOnly(rt *Route)  { rt.Changes = false }
 func unaudited(rt *Route) { rt.Changes = false }
 
+// recorded is what the audit says of it in words: see Record.
+func recorded(words string) option { return func(rt *Route) { rt.Record = words } }
+
 // bare says that a route may be asked without a body, which then asks for what is usual.
 func bare(rt *Route) { rt.bare = true }
 
@@ -103,116 +107,116 @@ var (
 	WhoAmI         = reads("/whoami", "", admin.whoami, "Who asks, and what they may do.")
 	DescribeAPI    = reads("/openapi.json", "", admin.openAPI, "This description of the API, as OpenAPI 3.1 or, with version, 3.0.", query("version"))
 	ShowStatus     = reads("/status", access.Read, admin.status, "How the daemon is, what waits, and what needs a person.")
-	Reload         = does("/reload", access.Manage, admin.reload, "Takes up the config files as they are now; with version only where they are that config.", bare)
+	Reload         = does("/reload", access.Manage, admin.reload, "Takes up the config files as they are now; with version only where they are that config.", bare, recorded("took up the config files {version}"))
 	PlanConfig     = does("/config/plan", access.Manage, admin.plan, "Says what taking up the config files, a config or an earlier version would change, and changes nothing.", bare, readOnly, upTo(maxPrinted), withExample(PlanRequest{}))
-	Simulate       = does("/simulation", access.Operate, of(admin.runner, (*simulation.Runner).Begin), "Begins to play the events and lists since a time by the config in use and by another one; one at a time.", bare, withExample(simulation.Request{Version: "3f2a9c81d07e"}))
+	Simulate       = does("/simulation", access.Operate, of(admin.runner, (*simulation.Runner).Begin), "Begins to play the events and lists since a time by the config in use and by another one; one at a time.", bare, withExample(simulation.Request{Version: "3f2a9c81d07e"}), recorded("began a simulation"))
 	ShowSimulation = reads("/simulation", access.Read, admin.showSimulation, "How far the newest simulation is, or what came of it.", needing(needsDaemon))
-	StopSimulation = does("/simulation/stop", access.Operate, admin.stopSimulation, "Ends the simulation that runs.", bare)
-	RollBack       = does("/config/rollback", access.Manage, admin.rollBack, "Writes the files of an earlier config in place of today's, which are kept beside them, and takes them up.")
+	StopSimulation = does("/simulation/stop", access.Operate, admin.stopSimulation, "Ends the simulation that runs.", bare, recorded("stopped a simulation"))
+	RollBack       = does("/config/rollback", access.Manage, admin.rollBack, "Writes the files of an earlier config in place of today's, which are kept beside them, and takes them up.", recorded("went back to config {version}"))
 	ShowConfig     = reads("/config", access.Read, admin.config, "The config in use as it was written, without secrets, and what a reload would read.", needing(needsDaemon))
 	ShowVersion    = reads("/config/versions/{version}", access.Read, admin.configVersion, "The files of a config that was used, with marks in place of secrets.")
 	ListVersions   = reads("/config/versions", access.Manage, admin.configVersions, "Which config was taken up when, by whom, and what it changed, the newest first.", query("limit", "before"))
-	LinkToConsole  = does("/console/link", access.Manage, of(admin.people, signin.People.Link), "Makes a link that signs in to the console, once.")
+	LinkToConsole  = does("/console/link", access.Manage, of(admin.people, signin.People.Link), "Makes a link that signs in to the console, once.", recorded("made a link to sign in"))
 
 	ListEvents = reads("/events", access.Read, admin.events, "Events, the newest first.",
-		query("since", "until", "limit", "before", "down_to", "connector", "kind", "phone", "trigger", "outcome"), ofPeople(ofOne))
+		query("since", "until", "limit", "before", "down_to", "connector", "kind", "phone", "trigger", "outcome"), ofPeople(ofOne), recorded("read the events of a contact"))
 	ExportEvents = streams(&Stream[ListQuery, EventView]{do: admin.exportEvents, few: true, file: "events", head: EventHead, cells: (*EventView).Cells, line: func(v *EventView) any { return EventLine{Event: v} }},
 		"/events/export", access.Read, EventLine{}, "All events that match, one a line, the newest first; the last line says that it is whole.",
-		query("since", "until", "connector", "kind", "phone", "trigger", "outcome", "format"))
+		query("since", "until", "connector", "kind", "phone", "trigger", "outcome", "format"), recorded("exported events"))
 	ShowEvent    = reads("/events/{id}", access.Read, admin.event, "One event with all that came of it.")
 	PostEvents   = does("/events/{connector}", access.Sending, admin.postEvents, "Takes events as the sender of a connector would post them.", unaudited)
 	TryWebhook   = does("/try", access.Read, of(admin.preview, preview.Preview.Try), "Says what a webhook, or a stored event, would lead to, by the rules in use and by edited ones; stores and sends nothing.", readOnly, upTo(preview.MaxBody))
 	ReplayEvents = does("/replay", access.Operate, of(admin.preview, preview.Preview.ReplayEvents),
-		"Decides about stored events again, by the rules of now, or says what would be; no trigger queues a second message for one.", patient)
+		"Decides about stored events again, by the rules of now, or says what would be; no trigger queues a second message for one.", patient, recorded("had events decided about again"))
 	ListConnectors       = reads("/connectors", access.Read, of(admin.preview, preview.Preview.Connectors), "The connectors of the config, with their samples.", needing(needsDaemon))
 	ListRejectedRequests = reads("/requests/rejected", access.Read, admin.rejectedRequests, "Requests to hooks that were not taken, the newest first.", query("since", "limit", "before", "connector"))
 	ListUnused           = reads("/unused", access.Read, admin.listUnused, "What was taken and came to nothing, and is not over, by connector, reason and kind.")
-	EndUnused            = does("/unused/end", access.Operate, admin.endUnused, "Says that a person has seen to what came to nothing, of a connector or of all.")
+	EndUnused            = does("/unused/end", access.Operate, admin.endUnused, "Says that a person has seen to what came to nothing, of a connector or of all.", recorded("saw to what came to nothing {connector}"))
 	ListDrift            = reads("/connectors/drift", access.Read, of(admin.drifts, drift.Drifts.List), "What senders changed against the week before: fields that are gone, of another type or new, and kinds that nobody knows; what is to be done first.", query("connector"))
-	AcceptDrift          = does("/connectors/drift/accept", access.Operate, of(admin.drifts, drift.Drifts.Accept), "Takes what a connector sends now for what it is to send, of one kind or of all.")
+	AcceptDrift          = does("/connectors/drift/accept", access.Operate, of(admin.drifts, drift.Drifts.Accept), "Takes what a connector sends now for what it is to send, of one kind or of all.", recorded("took what {connector} sends now for right"))
 
 	ListMessages = reads("/messages", access.Read, admin.messages, "Messages, the newest first.",
-		query("since", "until", "limit", "before", "down_to", "phone", "state", "trigger", "template", "account", "class", "words", "event"), ofPeople(ofOne))
+		query("since", "until", "limit", "before", "down_to", "phone", "state", "trigger", "template", "account", "class", "words", "event"), ofPeople(ofOne), recorded("read the messages of a contact"))
 	MessageReasons = reads("/messages/reasons", access.Read, admin.messageReasons, "How many messages of a state there are by the words of why they are in it, the most first.",
-		query("since", "until", "state", "trigger", "template", "account", "class"))
+		query("since", "until", "down_to", "state", "trigger", "template", "account", "class"))
 	ExportMessages = streams(&Stream[ListQuery, MessageView]{do: admin.exportMessages, few: true, file: "messages", head: MessageHead, cells: (*MessageView).Cells, line: func(v *MessageView) any { return MessageLine{Message: v} }},
 		"/messages/export", access.Read, MessageLine{}, "All messages that match, one a line, the newest first; the last line says that it is whole.",
-		query("since", "until", "phone", "state", "trigger", "template", "account", "class", "words", "event", "format"))
+		query("since", "until", "phone", "state", "trigger", "template", "account", "class", "words", "event", "format"), recorded("exported messages"))
 	ShowMessage    = reads("/messages/{id}", access.Read, admin.message, "One message with its attempts, by its number or the service's message_id.")
 	SendMessage    = does("/messages", access.Sending, admin.send, "Sends one message.", unaudited)
 	SendTest       = does("/test-sends", access.Sending, of(admin.preview, preview.Preview.TestSend), "Sends one message of a trigger to a number of one's own, marked as a test, or says what it would be.", unaudited, upTo(preview.MaxBody))
-	CancelMessage  = does("/messages/{id}/cancel", access.Operate, admin.cancel, "Ends a message that waits.")
-	ResolveMessage = does("/messages/{id}/resolve", access.Operate, admin.resolve, "Says what became of a message in doubt.")
-	CancelMessages = does("/messages/cancel", access.Operate, admin.cancelMany, "Ends all messages that wait and match, or counts them.", patient)
+	CancelMessage  = does("/messages/{id}/cancel", access.Operate, admin.cancel, "Ends a message that waits.", recorded("cancelled message {id}"))
+	ResolveMessage = does("/messages/{id}/resolve", access.Operate, admin.resolve, "Says what became of a message in doubt.", recorded("said of message {id} in doubt: {as}"))
+	CancelMessages = does("/messages/cancel", access.Operate, admin.cancelMany, "Ends all messages that wait and match, or counts them.", patient, recorded("cancelled what waits {trigger}"))
 	RetryMessages  = does("/messages/retry", access.Operate, admin.retryMany, "Sends what surely did not reach the phone once more, or counts it.", patient,
-		withExample(BulkRequest{State: "rejected", Class: "retry", DryRun: true}))
+		withExample(BulkRequest{State: "rejected", Class: "retry", DryRun: true}), recorded("sent again what did not arrive {trigger}"))
 	ResolveMessages = does("/messages/resolve", access.Operate, admin.resolveMany, "Says what became of all messages in doubt that match, or counts them.", patient,
-		withExample(BulkRequest{Trigger: "cart-reminder", As: messaging.ResolveDrop, DryRun: true}))
-	Why          = reads("/why", access.Read, admin.why, "The whole story of a phone, the oldest event first.", query("phone", "limit"), ofPeople(ofOne))
+		withExample(BulkRequest{Trigger: "cart-reminder", As: messaging.ResolveDrop, DryRun: true}), recorded("said of messages in doubt {trigger}: {as}"))
+	Why          = reads("/why", access.Read, admin.why, "The whole story of a phone, the oldest event first.", query("phone", "limit"), ofPeople(ofOne), recorded("read the story of a contact"))
 	ShowReport   = reads("/report", access.Read, of(admin.reports, report.Reports.Report), "What happened in a time, by hour or day, and by trigger, job, template, country or connector.")
 	ShowOverlap  = reads("/overlap", access.Read, of(admin.reports, report.Reports.Overlap), "Which triggers and jobs reached the same people within 24 hours, the most people first.", query("since"), patient)
 	ShowCalendar = reads("/calendar", access.Read, of(admin.reports, report.Reports.Calendar), "How many messages wait for each of the next 14 days.")
 	ListErrors   = reads("/errors", access.Read, admin.errorTexts, "What the service said about messages that it did not send.", query("since", "limit", "class"))
 
-	Halt       = does("/halt", access.Operate, admin.halt, "Stops sending: everything, a trigger, a template or a job.")
-	Resume     = does("/resume", access.Operate, admin.resume, "Lets something that is halted go on.")
+	Halt       = does("/halt", access.Operate, admin.halt, "Stops sending: everything, a trigger, a template or a job.", recorded("halted {scope} {name}"))
+	Resume     = does("/resume", access.Operate, admin.resume, "Lets something that is halted go on.", recorded("let {scope} {name} go on"))
 	ShowReview = reads("/review", access.Read, admin.review, "What is to be looked at before restored data may send.", query("lost_at"))
 
 	ShowAlerts     = reads("/alerts", access.Read, admin.alerts, "How alerts stand.")
-	TestAlerts     = does("/alerts/test", access.Manage, admin.testAlerts, "Sends a test to a receiver of alerts, or to all.", patient)
+	TestAlerts     = does("/alerts/test", access.Manage, admin.testAlerts, "Sends a test to a receiver of alerts, or to all.", patient, recorded("tested alerts {receiver}"))
 	ListReceivers  = reads("/webhooks-out", access.Read, admin.receivers, "The receivers of webhooks out, and how it goes with them.")
-	ReplayWebhooks = does("/webhooks-out/replay", access.Operate, admin.replay, "Sends changes to a receiver again, or counts them.", patient)
-	TestReceiver   = does("/webhooks-out/test", access.Operate, admin.testReceiver, "Posts a test to a receiver.", patient)
+	ReplayWebhooks = does("/webhooks-out/replay", access.Operate, admin.replay, "Sends changes to a receiver again, or counts them.", patient, recorded("posted webhooks out again to {receiver}"))
+	TestReceiver   = does("/webhooks-out/test", access.Operate, admin.testReceiver, "Posts a test to a receiver.", patient, recorded("tested the receiver {receiver}"))
 
 	ListJobs    = reads("/jobs", access.Read, admin.jobs, "The jobs of the config.", needing(needsJobs))
 	ForecastJob = does("/jobs/{name}/forecast", access.Operate, admin.forecast, "Reads a job's list and says what a run would do.", readOnly, patient, func(rt *Route) { rt.needs = needsJobs })
-	RunJob      = does("/jobs/{name}/run", access.Operate, admin.fire, "Runs a job now.", needing(needsJobs))
+	RunJob      = does("/jobs/{name}/run", access.Operate, admin.fire, "Runs a job now.", needing(needsJobs), recorded("ran the job {name}"))
 	ListRuns    = reads("/runs", access.Read, admin.runs, "Runs of jobs, the newest first; trigger names the job.", query("since", "limit", "before", "state", "trigger"))
 	ShowRun     = reads("/runs/{id}", access.Read, admin.run, "One run with its parts.")
 	ExportRows  = streams(&Stream[messaging.RunID, RowView]{do: admin.exportRows, line: func(v *RowView) any { return rowLine{Row: v} }},
-		"/runs/{id}/rows", access.Phones, rowLine{}, "Every row of a run and what became of it, one JSON object a line; the last is {\"end\":true} and how many there were.")
+		"/runs/{id}/rows", access.Phones, rowLine{}, "Every row of a run and what became of it, one JSON object a line; the last is {\"end\":true} and how many there were.", recorded("exported the rows of run {id}"))
 	ForecastRun   = reads("/runs/{id}/forecast", access.Read, admin.forecastRun, "What a run that awaits approval would send, were it let go now.", needing(needsJobs), patient)
 	ForecastRetry = reads("/runs/{id}/retry", access.Read, admin.forecastRetry, "What a retry of a run would send.", needing(needsJobs), patient)
-	RetryRun      = does("/runs/{id}/retry", access.Operate, admin.retry, "Sends rows or parts of a run that did not arrive once more, as a new run.", needing(needsJobs))
-	ApproveRun    = does("/runs/{id}/approve", access.Operate, admin.approve, "Approves a run that waits for it, and lets it go when enough people did.", needing(needsJobs))
-	PauseRun      = does("/runs/{id}/pause", access.Operate, admin.pause, "Stops a run until it is resumed.", needing(needsJobs))
-	ResumeRun     = does("/runs/{id}/resume", access.Operate, admin.resumeRun, "Lets a paused run go on.", needing(needsJobs))
-	CancelRun     = does("/runs/{id}/cancel", access.Operate, admin.cancelRun, "Ends a run.", needing(needsJobs))
-	ResolvePart   = does("/runs/{id}/parts/{number}/resolve", access.Operate, admin.resolvePart, "Says what became of a part in doubt.", needing(needsJobs))
+	RetryRun      = does("/runs/{id}/retry", access.Operate, admin.retry, "Sends rows or parts of a run that did not arrive once more, as a new run.", needing(needsJobs), recorded("sent again what did not arrive of run {id}"))
+	ApproveRun    = does("/runs/{id}/approve", access.Operate, admin.approve, "Approves a run that waits for it, and lets it go when enough people did.", needing(needsJobs), recorded("approved run {id}"))
+	PauseRun      = does("/runs/{id}/pause", access.Operate, admin.pause, "Stops a run until it is resumed.", needing(needsJobs), recorded("paused run {id}"))
+	ResumeRun     = does("/runs/{id}/resume", access.Operate, admin.resumeRun, "Lets a paused run go on.", needing(needsJobs), recorded("let run {id} go on"))
+	CancelRun     = does("/runs/{id}/cancel", access.Operate, admin.cancelRun, "Ends a run.", needing(needsJobs), recorded("cancelled run {id}"))
+	ResolvePart   = does("/runs/{id}/parts/{number}/resolve", access.Operate, admin.resolvePart, "Says what became of a part in doubt.", needing(needsJobs), recorded("said of part {number} of run {id} in doubt: {as}"))
 
-	FindContacts    = reads("/contacts", access.Read, admin.findContacts, "Contacts by a part of a name or of an e-mail address, an order or a cart, at most 50.", query("find"), ofPeople(ofOne))
-	ShowContact     = reads("/contacts/{phone}", access.Read, admin.contact, "What is known of a contact, and whether it wants messages.", ofPeople(ofOne))
-	ShowContactData = reads("/contacts/{phone}/data", access.Phones, admin.contactData, "All that is stored about a contact.", ofPeople(ofAll))
-	ForgetContacts  = does("/contacts/forget", access.Contacts, admin.forget, "Has contacts forgotten, or all that came by a connector.")
+	FindContacts    = reads("/contacts", access.Read, admin.findContacts, "Contacts by a part of a name or of an e-mail address, an order or a cart, at most 50.", query("find"), ofPeople(ofOne), recorded("looked for a contact"))
+	ShowContact     = reads("/contacts/{phone}", access.Read, admin.contact, "What is known of a contact, and whether it wants messages.", ofPeople(ofOne), recorded("read what is known of a contact"))
+	ShowContactData = reads("/contacts/{phone}/data", access.Phones, admin.contactData, "All that is stored about a contact.", ofPeople(ofAll), recorded("read all data of a contact"))
+	ForgetContacts  = does("/contacts/forget", access.Contacts, admin.forget, "Has contacts forgotten, or all that came by a connector.", recorded("had contacts forgotten {connector}"))
 	// The cursor of this list is a phone, and so its reader needs to see phones.
-	ListConsents   = reads("/consents", access.Phones, admin.consents, "What contacts agreed to, by phone, after the given one.", query("after"), ofPeople(ofAll))
-	RecordConsents = does("/consents", access.Contacts, admin.recordConsents, "Records what contacts agreed to.")
+	ListConsents   = reads("/consents", access.Phones, admin.consents, "What contacts agreed to, by phone, after the given one.", query("after"), ofPeople(ofAll), recorded("read who agreed to what"))
+	RecordConsents = does("/consents", access.Contacts, admin.recordConsents, "Records what contacts agreed to.", recorded("recorded consent"))
 	ListBlocks     = reads("/blocks", access.Read, admin.blocks, "Blocked contacts.", query("limit"))
-	BlockContacts  = does("/blocks", access.Contacts, admin.block, "Blocks contacts.")
-	AllowContact   = removes("/blocks/{phone}", access.Contacts, admin.allow, "Ends a contact's block.")
+	BlockContacts  = does("/blocks", access.Contacts, admin.block, "Blocks contacts.", recorded("blocked contacts"))
+	AllowContact   = removes("/blocks/{phone}", access.Contacts, admin.allow, "Ends a contact's block.", recorded("ended the block of {phone}"))
 
 	ListTokens  = reads("/tokens", access.Manage, of(admin.people, signin.People.Tokens), "Tokens of the API, without what lets in.")
-	CreateToken = does("/tokens", access.Manage, of(admin.people, signin.People.CreateToken), "Makes a token, which is in this answer alone.")
-	RevokeToken = removes("/tokens/{token}", access.Manage, of(admin.people, signin.People.RevokeToken), "Ends a token, by its id or its name.")
+	CreateToken = does("/tokens", access.Manage, of(admin.people, signin.People.CreateToken), "Makes a token, which is in this answer alone.", recorded("made the token {name}"))
+	RevokeToken = removes("/tokens/{token}", access.Manage, of(admin.people, signin.People.RevokeToken), "Ends a token, by its id or its name.", recorded("ended the token {token}"))
 
 	ListUsers   = reads("/users", access.Manage, of(admin.people, signin.People.Users), "Who may sign in to the console, by name.")
-	AddUser     = does("/users", access.Manage, of(admin.people, signin.People.AddUser), "Adds a user, with a link in this answer alone by which a password is chosen.")
-	SetRole     = does("/users/{user}/role", access.Manage, of(admin.people, signin.People.SetRole), "Gives a user another role, at once.")
-	DisableUser = does("/users/{user}/disable", access.Manage, of(admin.people, signin.People.DisableUser), "Keeps a user from signing in, and ends the sessions of that user.")
-	EnableUser  = does("/users/{user}/enable", access.Manage, of(admin.people, signin.People.EnableUser), "Lets a user sign in again.")
-	ResetUser   = does("/users/{user}/reset", access.Manage, of(admin.people, signin.People.ResetUser), "Takes a user's password away, ends the sessions, and makes a link as for a new user.")
-	RemoveUser  = removes("/users/{user}", access.Manage, of(admin.people, signin.People.RemoveUser), "Removes a user, and ends the sessions of that user.")
+	AddUser     = does("/users", access.Manage, of(admin.people, signin.People.AddUser), "Adds a user, with a link in this answer alone by which a password is chosen.", recorded("added the user {name}"))
+	SetRole     = does("/users/{user}/role", access.Manage, of(admin.people, signin.People.SetRole), "Gives a user another role, at once.", recorded("gave {user} the role {role}"))
+	DisableUser = does("/users/{user}/disable", access.Manage, of(admin.people, signin.People.DisableUser), "Keeps a user from signing in, and ends the sessions of that user.", recorded("disabled the user {user}"))
+	EnableUser  = does("/users/{user}/enable", access.Manage, of(admin.people, signin.People.EnableUser), "Lets a user sign in again.", recorded("enabled the user {user}"))
+	ResetUser   = does("/users/{user}/reset", access.Manage, of(admin.people, signin.People.ResetUser), "Takes a user's password away, ends the sessions, and makes a link as for a new user.", recorded("took the password of {user} away"))
+	RemoveUser  = removes("/users/{user}", access.Manage, of(admin.people, signin.People.RemoveUser), "Removes a user, and ends the sessions of that user.", recorded("removed the user {user}"))
 
 	ListAudit = reads("/audit", access.Manage, admin.audit,
 		"Who ordered what and who was told of whom, the newest first, before the entry of the number in before; with phone what is about that contact, with configs=true which config was taken up and who ordered a reload.")
 	VerifyAudit = reads("/audit/verify", access.Manage, admin.verifyAudit, "Whether the audit is as it was written; known is an entry and its hash from before.", query("known"), patient)
-	AcceptAudit = does("/audit/accept", access.Manage, admin.acceptAudit, "Says that a person has looked into what is missing of the audit, which ends the trouble and mends nothing.")
+	AcceptAudit = does("/audit/accept", access.Manage, admin.acceptAudit, "Says that a person has looked into what is missing of the audit, which ends the trouble and mends nothing.", recorded("accepted the audit as it is"))
 
 	ListRedactions    = reads("/redactions", access.Contacts, of(admin.redactions, privacy.OpenRedactions.List), "Connectors all of which is asked to be forgotten, the oldest request first.")
-	CarryOutRedaction = does("/redactions/{connector}/do", access.Contacts, of(admin.redactions, privacy.OpenRedactions.CarryOut), "Has all forgotten that came by a connector, as it asks.")
-	RefuseRedaction   = does("/redactions/{connector}/refuse", access.Contacts, of(admin.redactions, privacy.OpenRedactions.Refuse), "Refuses to forget all that came by a connector: marketing to its contacts goes on.")
+	CarryOutRedaction = does("/redactions/{connector}/do", access.Contacts, of(admin.redactions, privacy.OpenRedactions.CarryOut), "Has all forgotten that came by a connector, as it asks.", recorded("had all that came by {connector} forgotten"))
+	RefuseRedaction   = does("/redactions/{connector}/refuse", access.Contacts, of(admin.redactions, privacy.OpenRedactions.Refuse), "Refuses to forget all that came by a connector: marketing to its contacts goes on.", recorded("refused to forget all that came by {connector}"))
 	ListDataRequests  = reads("/data-requests", access.Contacts, admin.dataRequests, "Contacts who are to get what is stored about them.")
-	CloseDataRequest  = does("/data-requests/{event}/close", access.Contacts, admin.closeRequest, "Notes that a contact got its data, and removes the file.")
+	CloseDataRequest  = does("/data-requests/{event}/close", access.Contacts, admin.closeRequest, "Notes that a contact got its data, and removes the file.", recorded("closed the data request of event {event}"))
 )
 
 // Routes is the table, by path, for those who describe it.

@@ -45,7 +45,7 @@ export const pages = [
   {name: 'simulation', path: '/simulation', heading: 'Simulation', sees: ['what was really sent', 'Play'], viewer: {sees: [], hides: ['Compare the config']}},
   {name: 'overlap', path: '/overlap', heading: 'Who hears from several', sees: ['within 24 hours']},
   {name: 'system', path: '/system', heading: 'System', sees: ['Version', 'Database', 'Queue', 'config.yaml']},
-  {name: 'audit', path: '/audit', heading: 'Audit', sees: ['Who', 'Verify'], viewer: {status: 403, heading: 'Not allowed', sees: []}},
+  {name: 'audit', path: '/audit', heading: 'Audit', sees: ['As it is recorded', 'Verify'], viewer: {status: 403, heading: 'Not allowed', sees: []}},
   {name: 'users', path: '/system/users', heading: 'Users', sees: ['ann', 'operator', 'disabled', 'bob', 'invited', 'Add a user'], viewer: {status: 403, heading: 'Not allowed', sees: []}},
   {name: 'account', path: '/account', heading: 'Your account', sees: ['You are no user']},
   {name: 'sign-in', path: '/sign-in', heading: 'Sign in', sees: ['Name', 'Password', 'nudgewire console']},

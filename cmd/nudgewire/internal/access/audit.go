@@ -28,12 +28,12 @@ it is carried out; one that was refused has a second entry that says so. Phones 
 				if err != nil {
 					return err
 				}
-				return c.NoteLimit(terminal.List(c.CLI, rows, exit.Fail(exit.Nothing, "", "there is no such entry yet"), "ENTRY | AT | WHO | VIA | ACTION | ABOUT | DETAIL", func(e server.AuditView) []string {
+				return c.NoteLimit(terminal.List(c.CLI, rows, exit.Fail(exit.Nothing, "", "there is no such entry yet"), "ENTRY | AT | WHO | DID | VIA | ABOUT | DETAIL", func(e server.AuditView) []string {
 					about := e.Subject
 					if e.Outcome != "" {
 						about += " " + e.Outcome
 					}
-					return []string{strconv.FormatInt(e.ID, 10), c.Clock(e.At), e.Who, e.Via, e.Action, terminal.OrDash(about), terminal.OrDash(e.Detail)}
+					return []string{strconv.FormatInt(e.ID, 10), c.Clock(e.At), e.Who, e.Words, e.Via, terminal.OrDash(about), terminal.OrDash(e.Detail)}
 				}), len(rows), limit)
 			})
 		},
