@@ -133,7 +133,7 @@ func settleCancelling(w messaging.Proposal, f messaging.Facts) messaging.Settlem
 	case len(ended) > 0:
 		says = append(says, "cancels "+strings.Join(ended, ", "))
 	case len(open) == 0:
-		says = append(says, "nothing waits for "+correlationWords(w.Correlation))
+		says = append(says, "no message waited for "+correlationWords(w.Correlation))
 	}
 	says = append(says, open...)
 	if len(kept) > 0 {
@@ -143,7 +143,7 @@ func settleCancelling(w messaging.Proposal, f messaging.Facts) messaging.Settlem
 		says = append(says, fmt.Sprintf("message %d %s at %s", f.Last.ID, sentWords(f.Last.State), units.Stamp(f.Last.At)))
 	}
 	if s.RecordTombstone {
-		says = append(says, "remembered until "+units.Stamp(w.Forget))
+		says = append(says, "an older event that comes before "+units.Stamp(w.Forget)+" brings none")
 	}
 	s.Reason = strings.Join(says, "; ")
 	return s

@@ -134,16 +134,16 @@ func TestSettle(t *testing.T) {
 			proposal: cancelling(), facts: messaging.Facts{Waiting: []messaging.Waiting{{ID: 2, DueAt: noon}, waiting}},
 			want: messaging.Settlement{
 				Outcome: messaging.Cancelling, Cancel: []messaging.MessageID{2, 7}, RecordTombstone: true,
-				Reason: "cancels message 2 (due 2026-11-27 12:00:00 UTC), message 7 (due 2026-11-27 12:05:00 UTC); remembered until 2026-11-28 12:00:00 UTC",
+				Reason: "cancels message 2 (due 2026-11-27 12:00:00 UTC), message 7 (due 2026-11-27 12:05:00 UTC); an older event that comes before 2026-11-28 12:00:00 UTC brings none",
 			},
 		},
 		"cancelling before anything waits is remembered": {
 			proposal: cancelling(),
-			want:     messaging.Settlement{Outcome: messaging.Cancelling, RecordTombstone: true, Reason: "nothing waits for key cart-1; remembered until 2026-11-28 12:00:00 UTC"},
+			want:     messaging.Settlement{Outcome: messaging.Cancelling, RecordTombstone: true, Reason: "no message waited for key cart-1; an older event that comes before 2026-11-28 12:00:00 UTC brings none"},
 		},
 		"cancelling too late says what was sent": {
 			proposal: cancelling(), facts: messaging.Facts{Last: sent},
-			want: messaging.Settlement{Outcome: messaging.Cancelling, RecordTombstone: true, Reason: "nothing waits for key cart-1; message 5 was accepted at 2026-11-26 12:00:00 UTC; remembered until 2026-11-28 12:00:00 UTC"},
+			want: messaging.Settlement{Outcome: messaging.Cancelling, RecordTombstone: true, Reason: "no message waited for key cart-1; message 5 was accepted at 2026-11-26 12:00:00 UTC; an older event that comes before 2026-11-28 12:00:00 UTC brings none"},
 		},
 		"cancelling what is being sent, in doubt, or was rejected calls it off": {
 			proposal: cancelling(), facts: messaging.Facts{Last: &messaging.Sent{ID: 8, State: messaging.StateSending, At: noon}, Open: []messaging.Open{
@@ -151,7 +151,7 @@ func TestSettle(t *testing.T) {
 			}},
 			want: messaging.Settlement{
 				Outcome: messaging.Cancelling, CallOff: []messaging.MessageID{6, 7, 8, 9}, RecordTombstone: true,
-				Reason: "message 7 is in doubt, it may have arrived: it is not sent again; message 8 is being sent: it is cancelled if the service does not take it; remembered until 2026-11-28 12:00:00 UTC",
+				Reason: "message 7 is in doubt, it may have arrived: it is not sent again; message 8 is being sent: it is cancelled if the service does not take it; an older event that comes before 2026-11-28 12:00:00 UTC brings none",
 			},
 		},
 		"an event that plans, too, calls off as well though it is not remembered": {
@@ -166,12 +166,12 @@ func TestSettle(t *testing.T) {
 			facts: messaging.Facts{Open: []messaging.Open{{ID: 8, State: messaging.StateSending, EventAt: noon}, {ID: 9, State: messaging.StateSending, EventAt: noon.Add(-2 * time.Hour)}}},
 			want: messaging.Settlement{
 				Outcome: messaging.Cancelling, CallOff: []messaging.MessageID{9}, RecordTombstone: true,
-				Reason: "message 9 is being sent: it is cancelled if the service does not take it; remembered until 2026-11-28 12:00:00 UTC",
+				Reason: "message 9 is being sent: it is cancelled if the service does not take it; an older event that comes before 2026-11-28 12:00:00 UTC brings none",
 			},
 		},
 		"cancelling by phone spares what happened later": {
 			proposal: cancelling(), with: func(w *messaging.Proposal) { byPhone(w); w.EventAt = noon.Add(-time.Hour) }, facts: messaging.Facts{Waiting: []messaging.Waiting{waiting}},
-			want: messaging.Settlement{Outcome: messaging.Cancelling, RecordTombstone: true, Reason: "nothing waits for this phone; message 7 stays: its event happened later; remembered until 2026-11-28 12:00:00 UTC"},
+			want: messaging.Settlement{Outcome: messaging.Cancelling, RecordTombstone: true, Reason: "no message waited for this phone; message 7 stays: its event happened later; an older event that comes before 2026-11-28 12:00:00 UTC brings none"},
 		},
 		"what is skipped stays skipped": {
 			proposal: messaging.Proposal{Decision: messaging.Decision{Outcome: messaging.Skipped, Reason: "no"}}, facts: messaging.Facts{Waiting: []messaging.Waiting{waiting}},
