@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// MaxFile is the most bytes that the service takes as one CSV file. It is not enforced here:
-// the service's own refusal says more.
+// MaxFile is the most bytes that the service takes as one CSV file. It is not enforced here, as the service's own refusal says more:
+// scheduler/job_compile.go holds max_size to it, and scheduler/part_cut.go cuts files by max_size.
 //
 // Source: Messaging Automation Service API v1, section 8, "10 MB maximum", read as the smaller of its two meanings.
 const MaxFile = 10_000_000

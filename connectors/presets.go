@@ -2,7 +2,7 @@ package connectors
 
 // To add a preset, write presets/NAME.yaml after the example of a system that signs alike, with samples
 // of your own in the sender's real shape. Then "make generate" writes its page, and the tests of presets
-// say what is missing (TestEveryPresetIsWhole).
+// say what is missing: TestEveryPresetIsWhole here, and TestEveryPresetHasItsFlow in internal/app, which plays its samples through the daemon.
 
 import (
 	"embed"

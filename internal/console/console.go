@@ -1,8 +1,8 @@
 package console
 
 // To add a page, write its method in a file of its own (audit.go is a short example), its template templates/NAME.html, which is found by
-// itself, a line in Handler below, and a line in test/browser/pages.mjs. Data that no page shows yet needs a route in
-// internal/server/routes.go.
+// itself, a line in Handler below, one in sections if the navigation names it, one in test/browser/pages.mjs, and a row in docs/console.md. Data that
+// no page shows yet needs a route in internal/server/routes.go.
 
 import (
 	"bytes"

@@ -32,7 +32,7 @@ func (s shown) Button(a needAct) *actForm { return s.Act(a.Do, a.Words, a.Tone, 
 // A remedy is what a page offers for one trouble.
 type remedy struct {
 	acts []needAct
-	link [2]string // in place of that of its code
+	link [2]string // instead of places[code]
 }
 
 type troubleName struct {
@@ -40,7 +40,8 @@ type troubleName struct {
 	subject string
 }
 
-// remedies are what can be done here about what the status tells of, by the names of its troubles (internal/server/troubles.go gives them).
+// remedies are what can be done here about what the status tells of, by the names of its troubles. The subjects are spelt as internal/server/troubles.go
+// spells them: a trouble whose name is not found here is shown with its hint and without a button.
 func remedies(v *server.StatusView) map[troubleName]remedy {
 	out := map[troubleName]remedy{
 		{messaging.TroubleInDoubt, ""}: {acts: []needAct{{Do: "resolve-all", Words: "Say what became of them…"}}},
@@ -187,7 +188,7 @@ func (c *Console) lastDay(ctx context.Context, v *overviewPage) error {
 	if err != nil {
 		return err
 	}
-	if of.CountedSince.IsZero() || of.CountedSince.After(from) {
+	if of.CountedSince.After(from) {
 		v.Counted = of.CountedSince
 	}
 	for _, one := range []struct {
@@ -197,7 +198,7 @@ func (c *Console) lastDay(ctx context.Context, v *overviewPage) error {
 		{"Events", "/events?since=24h", func(r *report.Row) int64 { return r.Events }},
 		{"Sent", "/messages?since=24h", func(r *report.Row) int64 { return r.Sent() }},
 		{"Delivered", "/messages?state=delivered&since=24h", func(r *report.Row) int64 { return r.Delivered }},
-		{"Failed or rejected", "/messages?state=failed&since=24h", func(r *report.Row) int64 { return r.Failed + r.Rejected }},
+		{"Failed or rejected", "/numbers?range=24h#ended", func(r *report.Row) int64 { return r.Failed + r.Rejected }},
 	} {
 		n := dayNumber{Name: one.name, Link: one.link}
 		var hours [24]int64

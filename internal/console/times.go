@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// spoken is a time as people say it, beside a now in the zone of whoever reads: "3 min ago", "today 14:05", "tomorrow 10:00",
-// "Mon 23 Nov, 14:05". The exact time stands in the title of each time of a page. static/console.js says the same in the reader's own zone.
+// spoken is a time as people say it, next to now and in its zone, which is that of the config: "3 min ago", "today 14:05", "tomorrow 10:00",
+// "Mon 23 Nov, 14:05". The exact time stands in the title of each time of a page. static/console.js then says the same in the reader's own zone.
 func spoken(at, now time.Time) string {
 	at = at.In(now.Location())
 	away := now.Sub(at).Abs()
@@ -41,7 +41,7 @@ func daysBetween(from, to time.Time) int {
 	return int(day(to).Sub(day(from)) / (24 * time.Hour))
 }
 
-// exact is a time with its seconds, for what happened one after the other.
+// exact is a time with its seconds, for timelines.
 func exact(at time.Time, zone *time.Location) string {
 	return at.In(zone).Format("2 Jan 2006, 15:04:05")
 }

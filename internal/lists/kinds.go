@@ -15,8 +15,9 @@ type kind struct {
 	open     func(o Origin, folder string) (Source, error) // check has looked at it; relative paths start at folder
 }
 
-// kinds are all, in the order in which people read of them. To add one: its keys in Origin (origin.go), a line here, and its own file. A
-// place with files needs a finder only (s3.go, sftp.go).
+// kinds are all, in the order in which people read of them. To add one: its keys in Origin (origin.go, where the doc of Job.Source names all of
+// them), a line here, what is checked of it before it is read (check.go), and its own file; then "make generate". A place with files needs a
+// finder only (s3.go, sftp.go).
 var kinds = []kind{
 	{key: "csv", named: func(o *Origin) bool { return o.CSV != "" }, check: (*checker).files, open: openCSV},
 	{key: "xlsx", named: func(o *Origin) bool { return o.XLSX != "" }, check: (*checker).files, open: openXLSX},

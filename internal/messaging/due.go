@@ -143,7 +143,11 @@ type DueReason struct {
 }
 
 // DueReasons lists all reasons, in the order in which they are asked. To add one: a Rule constant, its place here, its fact in DueFacts, its
-// case in duerules.MayGo, and who fills the fact in: store/message_due.go, scheduler/contact_facts.go and store/preview.go.
+// case in duerules.MayGo, and who fills the fact in: in internal/store message_due.go for a claim, contact_blocks.go (FactsOf) for the look before
+// the call, message_back.go (meanwhile) and preview.go; in scheduler contact_facts.go for rows and run_quiet.go for files. A rule of the config
+// needs more: its key (internal/duerules keys.go, rules.go, decide.go, describe.go), internal/config due.go, lint_due.go, print.go (takenFrom) and
+// kept.go (brakeKeys: without it a config that cannot be read any more counts as leave to send), its words in triggers and scheduler (describe.go),
+// internal/report (endedWords) and internal/ruletest (heldBy), docs/when.md and docs/internals/states.md.
 var DueReasons = []DueReason{
 	{Rule: RuleExpires, Never: true},
 	{Rule: RuleCancelled, Held: true}, // it goes back to wait, and is cancelled on the way

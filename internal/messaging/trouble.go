@@ -1,8 +1,8 @@
 package messaging
 
 // To add an alert: a code below, its place in TroubleCodes, the rule that finds it in internal/server/troubles.go, a row in
-// docs/alert-names.md, and its name in docs/alerts.md (a test misses both). A pause before it is told is in internal/alerts/condition.go, and
-// where to look at it in internal/console/overview.go.
+// docs/alert-names.md, its name in docs/alerts.md (a test misses both), and a way to provoke it in internal/app/alerts_test.go. A pause before it is
+// told is in internal/alerts/condition.go; where to look at it, and its button, in internal/console/overview.go.
 
 import (
 	"cmp"

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -345,7 +346,10 @@ func (r *rowNumbers) real(run messaging.RunID, number int64) (int64, error) {
 		r.run, r.first, r.at = run, number, r.at[:0]
 		in := messaging.RowRanges{{First: number, Last: number + store.PerRows - 1}}
 		err := r.of.ListRows(context.Background(), run, in, func(row *messaging.ListRow) error { r.at = append(r.at, row.Row); return nil })
-		if err != nil || len(r.at) == 0 {
+		if err == nil && len(r.at) == 0 {
+			err = errors.New("it is not stored")
+		}
+		if err != nil {
 			return 0, fmt.Errorf("row %d of run %d: %w", number, run, err)
 		}
 	}
@@ -355,7 +359,7 @@ func (r *rowNumbers) real(run messaging.RunID, number int64) (int64, error) {
 // listNotes say what was left out of lists, or assumed.
 func (c *comparing) listNotes() (notes []string) {
 	if c.is.gone > 0 {
-		notes = append(notes, fmt.Sprintf("%s whose contact was forgotten are left out", units.Count(c.is.gone, "row of a list")))
+		notes = append(notes, units.Count(c.is.gone, "row")+" of lists, whose contact was forgotten: left out")
 	}
 	for _, p := range []*player{c.was, c.is} {
 		if p == nil {

@@ -147,8 +147,10 @@ CREATE TABLE unused (
 -- with none.
 --
 -- To add a column: here and in v_messages; messaging.Message, with the name that people see; messageColumns and ScanMessage (row_scan.go);
--- the statements that insert or renew a row (event_accept.go, message_retry.go, message_follow.go, message_replan.go). Exports as CSV have it
--- by lists_export.go in internal/server; what tells of a person is erased in internal/privacy. Copies to another engine follow by themselves.
+-- the statements that insert or renew a row (event_accept.go, run_enqueue.go, which fills the same statement by position, message_retry.go,
+-- message_follow.go, message_replan.go); storyColumns (read_messages.go) where people alone see it; the columns of the view in docs/data.md. Exports
+-- as CSV have it by lists_export.go in internal/server; what tells of a person is erased in internal/privacy (erasure.go, retention_phones.go).
+-- Copies to another engine follow by themselves.
 CREATE TABLE messages (
 	id              {{id}},
 	event_id        BIGINT NOT NULL DEFAULT 0,

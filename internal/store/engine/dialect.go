@@ -7,7 +7,7 @@ import (
 )
 
 // A Dialect is what differs between engines in the SQL of statements and schema. That SQL is written once, in what
-// SQLite and PostgreSQL both accept, with these marks in the few places where they differ. A second engine needs
+// SQLite and PostgreSQL both accept, with these marks in the few places where they differ. A third engine needs
 // three things: another value of this type, another coordinator (who else writes; package store), and its own files in place of
 // those that know SQLite: connections, pragmas, checkpoints, the log and its damage, the lock.
 //

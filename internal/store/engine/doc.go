@@ -1,4 +1,4 @@
-// Package engine knows SQLite and PostgreSQL, and no table of ours. It runs statements that are written once for both, in transactions of one
+// Package engine knows SQLite and PostgreSQL, and no table of ours but the keys (postgres_keys.go) and the place of the data (postgres_place.go). It runs statements that are written once for both, in transactions of one
 // writer and in reads of many, and says in words what is wrong with a file or a server.
 //
 // Read in this order:
