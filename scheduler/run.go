@@ -194,7 +194,7 @@ func (w *working) build(ctx context.Context) error {
 	}}
 	if past != nil {
 		b.columns = columns
-		err = w.readAgainAsStored(ctx, b, past)
+		err = w.readStored(ctx, b, past)
 	} else {
 		err = w.read(ctx, b)
 	}

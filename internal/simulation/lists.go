@@ -22,12 +22,12 @@ import (
 // lists are the runs of a world.
 type lists struct {
 	jobs  *scheduler.Scheduler
-	going []*going
+	going []*coroutine
 	past  map[messaging.RunID]*scheduler.PastList
 }
 
-// A going is a run that is worked on, and when it goes on.
-type going struct {
+// A coroutine is a run that is worked on, and when it goes on.
+type coroutine struct {
 	run   messaging.RunID
 	until time.Time
 	next  func() (time.Time, bool)
@@ -37,7 +37,7 @@ type going struct {
 }
 
 const (
-	never  = 100 * 366 * 24 * time.Hour // until a claim ends that nobody else could take, and until a run heeds a word that nobody says
+	never  = 100 * 366 * 24 * time.Hour // Lease and Heed: nobody else could take a claim, and words of people come between two turns of a run
 	atOnce = 1 << 10                    // lists that are read at a time
 )
 
@@ -72,20 +72,20 @@ func (r *Rules) job(name string) *scheduler.Compiled {
 	return nil
 }
 
-type goingKey struct{}
+type coroutineKey struct{}
 
 // sleep gives way until the time is there.
 func (w *World) sleep(ctx context.Context, d time.Duration) error {
-	g, is := ctx.Value(goingKey{}).(*going)
+	g, is := ctx.Value(coroutineKey{}).(*coroutine)
 	if !is || !g.sleep(w.now.Add(d)) {
 		return context.Canceled
 	}
 	return ctx.Err()
 }
 
-// FireAgain fires the run of a list of the past now, with the list that it had.
-func (w *World) FireAgain(ctx context.Context, run *messaging.Run, f scheduler.Firing, list *scheduler.PastList) (messaging.RunID, error) {
-	id, err := w.lists.jobs.Again(ctx, run, f)
+// FirePast fires the run of a list of the past now, with the list that it had.
+func (w *World) FirePast(ctx context.Context, run *messaging.Run, f scheduler.Firing, list *scheduler.PastList) (messaging.RunID, error) {
+	id, err := w.lists.jobs.StartPast(ctx, run, f)
 	if err != nil {
 		return 0, err
 	}
@@ -95,15 +95,15 @@ func (w *World) FireAgain(ctx context.Context, run *messaging.Run, f scheduler.F
 
 // ApproveRun and CancelRun say a person's word about a run; it is nothing where there is no use for it.
 func (w *World) ApproveRun(ctx context.Context, id messaging.RunID, by messaging.Approval) error {
-	if err := scheduler.Said(w.lists.jobs.Approve(ctx, id, by)); err != nil {
+	if err := scheduler.IgnoreLateWord(w.lists.jobs.Approve(ctx, id, by)); err != nil {
 		return err
 	}
 	return w.lists.claim(ctx, w)
 }
 
-// CancelRun is told of with ApproveRun.
+// CancelRun is ApproveRun for a cancellation.
 func (w *World) CancelRun(ctx context.Context, id messaging.RunID, who string) error {
-	if err := scheduler.Said(w.lists.jobs.Cancel(ctx, id, who)); err != nil {
+	if err := scheduler.IgnoreLateWord(w.lists.jobs.Cancel(ctx, id, who)); err != nil {
 		return err
 	}
 	return w.lists.claim(ctx, w)
@@ -117,11 +117,11 @@ func (l *lists) claim(ctx context.Context, w *World) error {
 	}
 	for i := range mine {
 		run := mine[i]
-		if slices.ContainsFunc(l.going, func(g *going) bool { return g.run == run.ID }) {
+		if slices.ContainsFunc(l.going, func(g *coroutine) bool { return g.run == run.ID }) {
 			continue
 		}
-		g := &going{run: run.ID, until: w.now}
-		ctx := context.WithValue(ctx, goingKey{}, g)
+		g := &coroutine{run: run.ID, until: w.now}
+		ctx := context.WithValue(ctx, coroutineKey{}, g)
 		g.next, g.stop = iter.Pull(func(sleep func(time.Time) bool) {
 			g.sleep = sleep
 			g.err = cmp.Or(l.jobs.Work(ctx, run), g.err)
@@ -157,7 +157,7 @@ func (w *World) listsTurn(ctx context.Context) error {
 			continue
 		}
 		ended = true
-		w.lists.going = slices.DeleteFunc(w.lists.going, func(o *going) bool { return o == g })
+		w.lists.going = slices.DeleteFunc(w.lists.going, func(o *coroutine) bool { return o == g })
 	}
 	if !ended {
 		return nil
@@ -170,7 +170,7 @@ type uploads struct{ *World }
 
 // CreateCampaign implements scheduler.Uploader.
 func (u uploads) CreateCampaign(ctx context.Context, _ string, _ int64, _ string, _ io.Reader, _ int64) (apiclient.Answer, error) {
-	g, is := ctx.Value(goingKey{}).(*going)
+	g, is := ctx.Value(coroutineKey{}).(*coroutine)
 	if !is {
 		return apiclient.Answer{}, errors.New("an upload of no run")
 	}

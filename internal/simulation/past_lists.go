@@ -105,7 +105,7 @@ func (c *comparing) planRuns(p *player, r *Rules) {
 		if !f.At.Equal(run.DueAt) {
 			begins = f.At
 		}
-		p.words[run.ID] = !r.job(run.Job).ReadsAs(run.Columns)
+		p.words[run.ID] = !r.job(run.Job).HasColumns(run.Columns)
 		p.plans = append(p.plans, plan{begins, run, func(ctx context.Context) error { return c.fire(ctx, p, run, f) }})
 		p.planWords(run, begins)
 	}
@@ -159,7 +159,7 @@ func (c *comparing) fire(ctx context.Context, p *player, run *messaging.Run, f s
 	}}
 	past := *run
 	past.Repeats = p.worlds[run.Repeats]
-	id, err := p.FireAgain(ctx, &past, f, list)
+	id, err := p.FirePast(ctx, &past, f, list)
 	if err != nil {
 		return err
 	}
@@ -310,7 +310,7 @@ func (c *comparing) readOtherwise(was, is *Rules) {
 	}
 	for _, j := range is.Jobs {
 		before := was.job(j.Name)
-		if before == nil || scheduler.ReadAlike(before, j) {
+		if before == nil || scheduler.SameRows(before, j) {
 			continue
 		}
 		c.is.notes = append(c.is.notes, fmt.Sprintf("job %s reads its list otherwise in the two configs: who is on it is taken as it was, and what its rows say is not known", j.Name))

@@ -45,7 +45,7 @@ export const actions = [
     await page.getByLabel('Compare the config in use with').selectOption('sent');
     await page.getByRole('button', {name: 'Play', exact: true}).click();
     await sees('By Trigger');
-    await sees('Lists are not played');
+    await sees('By Job');
     // It is over before anybody could press Stop: who comes too late is told so.
     const told = await page.evaluate(async () => (await fetch('/do/stop-simulation', {method: 'POST', body: new URLSearchParams({back: '/simulation'})})).text());
     if (!told.includes('no simulation is running')) say('a stop that comes too late is not told');

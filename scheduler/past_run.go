@@ -21,9 +21,9 @@ type PastList struct {
 	Rows func(ctx context.Context, each func(*messaging.ListRow) error) error
 }
 
-// Again stores a run of the past as the run of a firing, by the rules of now: a person's word that stood with it from its begin is said again. Errors:
-// ErrNoJob.
-func (s *Scheduler) Again(ctx context.Context, past *messaging.Run, f Firing) (messaging.RunID, error) {
+// StartPast stores a run of the past as the run of a firing, by the rules of now. An approval or a release that it had from its beginning is taken
+// over; what people said later comes by Approve and Cancel. Errors: ErrNoJob.
+func (s *Scheduler) StartPast(ctx context.Context, past *messaging.Run, f Firing) (messaging.RunID, error) {
 	j := s.job(past.Job)
 	if j == nil {
 		return 0, ErrNoJob
@@ -41,7 +41,7 @@ func (s *Scheduler) Again(ctx context.Context, past *messaging.Run, f Firing) (m
 	return id, err
 }
 
-// Claim takes the runs that may be worked on now, those among them that were claimed before.
+// Claim takes the runs that may be worked on now, also those that this owner has claimed already.
 func (s *Scheduler) Claim(ctx context.Context) ([]messaging.Run, error) {
 	now := s.Now()
 	return s.Store.ClaimRuns(ctx, s.Owner, now.UTC(), now.Add(s.Lease).UTC(), s.may)
@@ -56,8 +56,8 @@ func (s *Scheduler) Work(ctx context.Context, r messaging.Run) error {
 	return err
 }
 
-// Said has a person's word about a run, which is nothing where it came too late, or too early.
-func Said(err error) error {
+// IgnoreLateWord drops the refusal of a person's word about a run that came too late or too early.
+func IgnoreLateWord(err error) error {
 	if _, no := errors.AsType[*wordError](err); no {
 		return nil
 	}
@@ -72,19 +72,20 @@ func (w *working) past() *PastList {
 	return w.Past(w.run.ID)
 }
 
-// readAgainAsStored takes the rows of a run as they were read once. What is said of their contacts is asked now. A row's place is its number then.
-func (w *working) readAgainAsStored(ctx context.Context, b *building, past *PastList) error {
+// readStored takes the rows of a run as they were read once. What is said of their contacts is asked now. ListRow.Row of each is then the number that
+// the row had in the real run (ListRow.Number there), by which package simulation finds it again.
+func (w *working) readStored(ctx context.Context, b *building, past *PastList) error {
 	b.store = func(rows []messaging.ListRow) error { return w.Store.AddRows(ctx, w.Owner, w.run.ID, rows) }
 	err := b.pass(ctx, func(ctx context.Context, free <-chan *batch, full chan<- *batch) error {
-		return b.again(ctx, past, free, full)
+		return b.fillFromStored(ctx, past, free, full)
 	})
 	b.finish()
 	b.tally.SHA256 = past.SHA256 // of those, too, who were excluded then
 	return err
 }
 
-// again fills batches with stored rows.
-func (b *building) again(ctx context.Context, past *PastList, free <-chan *batch, full chan<- *batch) error {
+// fillFromStored fills batches with stored rows.
+func (b *building) fillFromStored(ctx context.Context, past *PastList, free <-chan *batch, full chan<- *batch) error {
 	var one *batch
 	hand := func() error {
 		if err := b.exclude(ctx, one); err != nil {
@@ -125,7 +126,7 @@ func (b *building) again(ctx context.Context, past *PastList, free <-chan *batch
 	return err
 }
 
-// columnsOf name the columns of a stored list. What each of its rows says, and the job does not ask each row for, is not used.
+// columnsOf name the columns of a stored list. A stored column that the job now sets for the whole list is passed over.
 func (c *Compiled) columnsOf(past *PastList) []string {
 	columns := slices.Clone(past.Columns)
 	for i, name := range columns {
@@ -136,13 +137,13 @@ func (c *Compiled) columnsOf(past *PastList) []string {
 	return columns
 }
 
-// ReadsAs reports whether rows that have these columns may be what the job makes of its list.
-func (c *Compiled) ReadsAs(columns []string) bool {
+// HasColumns reports whether rows that have these columns may be what the job makes of its list.
+func (c *Compiled) HasColumns(columns []string) bool {
 	return slices.Equal(c.columns.header()[1:], columns)
 }
 
-// ReadAlike reports whether two jobs make the same rows of the same list.
-func ReadAlike(a, b *Compiled) bool {
+// SameRows reports whether two jobs make the same rows of the same list.
+func SameRows(a, b *Compiled) bool {
 	return reflect.DeepEqual(a.Source, b.Source) && maps.Equal(a.rowTexts(), b.rowTexts()) && a.Unique == b.Unique && a.home == b.home
 }
 
