@@ -223,6 +223,9 @@ func TestATryEnds(t *testing.T) {
 		t.Fatalf("%v, %+v", err, v.Edited)
 	}
 	t.Logf("60 slow rules took %s", time.Since(began))
+	if v.Edited.Unasked > 0 {
+		return // a slow machine came to the end of the time that a try has, and that is told
+	}
 	if d := decided(t, v.Edited.Events, "slow59"); d.Outcome != messaging.Skipped || d.Clauses[0].Error == "" {
 		t.Errorf("%+v", d)
 	}
