@@ -49,9 +49,10 @@ lint: part
 	$(PART) lint $(LINT) run ./...
 
 # A test that was skipped did not hold, so each is named at the end.
-# The rooms that take longest are named first, so that none of them is left alone at the end, and what waits waits together.
+# The rooms that take longest are named first, so that none of them is left alone at the end, and three at a time on two processors: many tests wait
+# more than they compute.
 test: part
-	$(PART) $(NOSKIP) -memory -log $(LOGS)/test.log test go test -vet=off -race -json -timeout 60m -parallel 4 \
+	$(PART) $(NOSKIP) -memory -log $(LOGS)/test.log test go test -vet=off -race -json -timeout 60m -p 3 -parallel 4 \
 		./internal/store ./test/suite ./internal/app ./cmd/nudgewire ./test/browser ./test/torture ./...
 
 # Without cgo the pure-Go SQLite stands in under the same driver name. Who stands on the store does not see which it is, so beside
