@@ -27,9 +27,6 @@ type messagesPage struct {
 // reasonsShown is how many reasons stand above a list.
 const reasonsShown = 8
 
-// withReasons are the states of which people ask why.
-var withReasons = []string{string(messaging.StateRejected), string(messaging.StateDropped), string(messaging.StatusFailed), string(messaging.StateInDoubt), string(messaging.StateCancelled)}
-
 func (c *Console) messages(r *http.Request) (page, error) {
 	l, q, err := c.newList(r, "phone", "state", "trigger", "template", "account", "class", "words")
 	if err != nil {
@@ -81,7 +78,7 @@ func (c *Console) messages(r *http.Request) (page, error) {
 
 // reasons fills in why the messages of the list's state are in it. The list is made anew every few seconds without them.
 func (c *Console) reasons(r *http.Request, v *messagesPage, q server.ListQuery, newest numbered) error {
-	if q.Phone != "" || q.Words != "" || !slices.Contains(withReasons, q.State) || r.Header.Get("HX-Request") != "" {
+	if q.Phone != "" || q.Words != "" || !slices.Contains(server.StatesWithReasons, q.State) || r.Header.Get("HX-Request") != "" {
 		return nil
 	}
 	q.Limit, q.Before, q.DownTo = 0, 0, 0

@@ -361,6 +361,9 @@ func messageFilter(q *ListQuery, phone messaging.Phone) (f store.MessageFilter, 
 	return f, nil
 }
 
+// StatesWithReasons are those of which people ask why, and which an index knows.
+var StatesWithReasons = []string{string(messaging.StateRejected), string(messaging.StateDropped), string(messaging.StatusFailed), string(messaging.StateInDoubt), string(messaging.StateCancelled)}
+
 // messageReasons counts the messages that match by why they are in their state.
 func (a admin) messageReasons(ctx context.Context, in ListQuery) (BulkView, error) {
 	q, _, err := a.listOf(in)
@@ -371,8 +374,8 @@ func (a admin) messageReasons(ctx context.Context, in ListQuery) (BulkView, erro
 	switch {
 	case err != nil:
 		return BulkView{}, err
-	case f.State == "" && f.Status == "":
-		return BulkView{}, refusal.Fieldf("state", "", "name a state: reasons are counted in one")
+	case !slices.Contains(StatesWithReasons, q.State):
+		return BulkView{}, refusal.Fieldf("state", "one of: "+strings.Join(StatesWithReasons, ", "), "reasons are counted of one state, and not of %q", q.State)
 	}
 	f.Limit = 0
 	groups, err := a.Store.TallyByReason(ctx, f)

@@ -26,3 +26,19 @@ func TestANumberOfNothingIsNotEverything(t *testing.T) {
 		}
 	}
 }
+
+// Reasons are counted of a state that has some: of every other, and of all together, that would walk through whatever was stored.
+func TestReasonsAreCountedOfOneState(t *testing.T) {
+	w := newTower(t)
+	for _, state := range server.StatesWithReasons {
+		if v, err := server.MessageReasons.Call(t.Context(), w.ask, server.ListQuery{State: state}); err != nil || v.Count != 0 {
+			t.Errorf("%s: %+v, %v", state, v, err)
+		}
+	}
+	for _, state := range []string{"", "accepted", "delivered", "waiting", "shadowed", "gone"} {
+		_, err := server.MessageReasons.Call(t.Context(), w.ask, server.ListQuery{State: state})
+		if e, is := errors.AsType[*refusal.Error](err); !is || e.Status != http.StatusBadRequest || e.Field != "state" || e.Hint == "" {
+			t.Errorf("%q: %v", state, err)
+		}
+	}
+}
