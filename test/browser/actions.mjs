@@ -227,6 +227,8 @@ export const actions = [
     await page.getByLabel('Proof').fill('a letter of May');
     await page.getByRole('button', {name: 'Record it'}).click();
     await sees('was recorded.');
+    await sees('marketing: withdrawn');
+    await page.getByText('What is known').click();
     await page.getByRole('region', {name: 'Consent, as a table'}).getByRole('cell', {name: 'withdrawn'}).waitFor();
   }},
   {name: 'forget a person', do: async (page, {sees, say}) => {
