@@ -23,6 +23,8 @@ type Past struct {
 	Folder   string             // for what is thrown away; "" is that of the system for such files
 	OneByOne bool               // the configs are played one after the other, so that one processor is left for others
 	Progress func(events int64) // is told how many events were read so far; nil is nobody
+
+	begun func(*World) // is told of each world before anything is played; nil is nobody
 }
 
 // A Comparison is what came of it.
@@ -162,6 +164,9 @@ func (c *comparing) begin(ctx context.Context, sim *Simulator, r *Rules, said []
 		p.sent = append(p.sent, sent{key, m.Phone, v})
 	}
 	w.Uploaded = p.uploaded
+	if c.begun != nil {
+		c.begun(w)
+	}
 	c.planRuns(p, r)
 	return p, nil
 }

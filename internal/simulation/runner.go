@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // Warm is how long before the time that is asked for events are played, so that what was sent then counts: as long as the longest limit that is usual.
@@ -78,6 +79,8 @@ type Runner struct {
 	// Configs are those that a request names, as they are at this moment. Its errors are told as they are.
 	Configs func(ctx context.Context, in Request) (Configs, error)
 
+	begun func(*World) // see Past
+
 	mu     sync.Mutex
 	newest Status
 	stop   context.CancelFunc // of the one that runs; nil while none does
@@ -98,7 +101,7 @@ func (r *Runner) Begin(ctx context.Context, in Request) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	past := Past{Store: r.Store, From: in.Since.UTC(), Warm: Warm, Until: now, Zone: r.Zone(), Folder: r.Folder, OneByOne: true}
+	past := Past{Store: r.Store, From: in.Since.UTC(), Warm: Warm, Until: now, Zone: r.Zone(), Folder: r.Folder, OneByOne: true, begun: r.begun}
 	first, err := r.Store.FirstEventSince(ctx, past.From.Add(-past.Warm))
 	if err != nil {
 		return Status{}, err
@@ -136,12 +139,20 @@ func (r *Runner) play(ctx context.Context, past Past, both Configs) {
 	case stopped:
 		p.State = Stopped
 	case err != nil:
-		p.State, p.Error = Failed, err.Error()
+		p.State, p.Error = Failed, why(err)
 	default:
 		p.State, p.Runs, p.Triggers, p.Jobs, p.Days, p.Notes = Done, got.Runs, got.Triggers, got.Jobs, got.Days, got.Notes
 		p.Changes = slices.Clone(got.Changes[:min(len(got.Changes), mostKept)])
 		p.More = len(got.Changes) - len(p.Changes)
 	}
+}
+
+// why says why a simulation failed, and what to do where its own disk is at fault.
+func why(err error) string {
+	if trouble := sqlite.DiskTrouble(err); trouble != "" {
+		return trouble + ": make room on the disk of the data, and begin it again; the daemon's own data was not touched (" + err.Error() + ")"
+	}
+	return err.Error()
 }
 
 // note takes up how many events were played.

@@ -2,6 +2,8 @@ package simulation_test
 
 import (
 	"context"
+	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -85,5 +87,56 @@ func TestOneSimulationAtATime(t *testing.T) {
 	}
 	if _, err := d.Begin(t.Context(), simulation.Request{Since: past.From}); err == nil {
 		t.Error("one began after the end")
+	}
+}
+
+// A disk that fills up while a simulation is played, under either of the configs, ends it with words. Nothing of it is left on the disk, the data that
+// it read takes what comes, and with room again the next simulation is played.
+func TestASimulationOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	rules := rulesOf(t, shop)
+	past := month(t, &rules, 200, 70)
+	folder := t.TempDir()
+	d := &simulation.Runner{
+		Store: past.Store, Folder: folder, Now: func() time.Time { return past.Until }, Zone: func() *time.Location { return time.UTC },
+		Configs: func(context.Context, simulation.Request) (simulation.Configs, error) {
+			return simulation.Configs{Was: &rules, Is: &rules, WasName: "one", Name: "two"}, nil
+		},
+	}
+	plays := func(full int) simulation.Status {
+		t.Helper()
+		worlds := 0
+		d.OnBegin(func(w *simulation.World) {
+			if worlds++; worlds == full {
+				if err := w.FillDisk(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		if _, err := d.Begin(t.Context(), simulation.Request{Since: past.From}); err != nil {
+			t.Fatal(err)
+		}
+		d.Wait()
+		p, err := d.Show(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v, %v", left, err)
+		}
+		return p
+	}
+	for i, of := range []string{"the config before", "the other config"} {
+		p := plays(i + 1)
+		if p.State != simulation.Failed || !strings.HasPrefix(p.Error, "the disk is full: make room") || len(p.Changes) > 0 || p.Ended.IsZero() {
+			t.Errorf("under %s: %+v", of, p)
+		}
+		e := messaging.Event{Connector: "shop", Kind: "order.paid", DedupeKey: of, ReceivedAt: past.Until, Payload: []byte("{}")}
+		if _, err := past.Store.Accept(t.Context(), []messaging.Plan{{Event: e}}); err != nil {
+			t.Errorf("the data takes no event: %v", err)
+		}
+	}
+	if p := plays(0); p.State != simulation.Done || p.Error != "" || len(p.Changes) != 0 || p.Events != 202 {
+		t.Errorf("with room: %+v", p)
 	}
 }
