@@ -89,6 +89,7 @@ type App struct {
 	outgoing          atomic.Pointer[outbox.Plan]
 	leaving           []*account // gone from the config, with calls under way perhaps; guarded by reloading
 	listenAt          time.Time  // when it is looked next whether those still matter
+	renamed           bool       // what the config renames was carried out; guarded by reloading
 	edits             bool       // rules of earlier configs go on cancelling what they planned; guarded by reloading
 
 	enricher *enricher.Enricher

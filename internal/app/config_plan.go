@@ -20,12 +20,15 @@ func (a *App) saveConfig(ctx context.Context, cfg *config.Config) error {
 // Plan says what taking up a config would change; see server.Daemon. It is worked out by what a reload goes by.
 func (d daemon) Plan(ctx context.Context, in server.PlanRequest) (p server.ConfigPlan, err error) {
 	running := d.config()
-	printed := in.Config
+	text := in.Config
+	var renames []store.Rename
 	var set *triggers.Set
-	if printed == "" {
+	if text == "" {
 		var cfg *config.Config
 		if in.Version != "" {
-			_, cfg, err = d.earlier(ctx, in.Version, d.today())
+			if _, cfg, err = d.earlier(ctx, in.Version, d.today()); err == nil {
+				renames = d.namesAgain(running, cfg)
+			}
 		} else {
 			o := d.opt
 			o.Log = zap.NewNop() // its warnings are told at the reload
@@ -34,13 +37,13 @@ func (d daemon) Plan(ctx context.Context, in server.PlanRequest) (p server.Confi
 		if err != nil {
 			return p, err
 		}
-		p.Version, printed, set = cfg.Version, cfg.Redacted(), cfg.Triggers
+		p.Version, text, set = cfg.Version, cfg.Redacted(), cfg.Triggers
 	}
-	p.Running, p.Edits = running.Version, configEdits(running.Redacted(), printed)
+	p.Running, p.Edits = running.Version, configEdits(running.Redacted(), text)
 	for i := range p.Edits {
 		p.Edits[i].Means = meaning(set, p.Edits[i].Path)
 	}
-	p.Waiting, err = d.waitingChanges(ctx, p.Version, printed)
+	p.Waiting, err = d.waitingChanges(ctx, p.Version, config.WithRenames(text, renames))
 	return p, err
 }
 

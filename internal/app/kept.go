@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // keptConfigs are the earlier configs that something open was planned by and whose names today's does not have. Each is read
@@ -20,7 +22,7 @@ type keptConfigs struct {
 
 	mu      sync.Mutex
 	all     map[string]*config.Kept // by version; nil for one that the data does not have
-	renames int                     // that were known when they were read: what another node renames stands in them, too
+	renames []store.Rename          // that were known when they were read: what another node renames stands in them, too
 }
 
 // readKept is how long a read of a kept config may take: claims wait for it.
@@ -30,8 +32,8 @@ const readKept = 10 * time.Second
 func (k *keptConfigs) of(version string) *config.Kept {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if n := len(k.app.store.Renames()); n != k.renames {
-		k.renames, k.all = n, nil
+	if now := k.app.store.Renames(); !slices.EqualFunc(now, k.renames, store.Rename.Same) {
+		k.renames, k.all = now, nil
 	}
 	if found, known := k.all[version]; known {
 		return found

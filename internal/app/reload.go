@@ -132,8 +132,11 @@ func (a *App) reload(ctx context.Context, action, version string) ([]preview.Rul
 	}
 	var same []string
 	var runs []preview.RuleChange
+	if err == nil && action == rollback {
+		cfg.Renames = append(cfg.Renames, a.namesAgain(before, cfg)...)
+	}
 	if err == nil {
-		runs, err = a.runChanges(ctx, cfg.Redacted())
+		runs, err = a.runChanges(ctx, withRenames(cfg))
 	}
 	if err == nil {
 		same = a.sameKeys(before, cfg) // before it is adopted: a reload tries every account anew
@@ -145,7 +148,7 @@ func (a *App) reload(ctx context.Context, action, version string) ([]preview.Rul
 	a.recordConfig(ctx, action, cfg)
 	// The config is taken: what is left after a failure is done later (watchPauses).
 	a.changedUntil = a.store.Now().Add(lateChanges)
-	changes, err := a.edit(ctx, cfg, a.rulesBefore(before, cfg.Redacted()))
+	changes, err := a.edit(ctx, cfg, a.rulesBefore(before, withRenames(cfg)))
 	if err != nil {
 		a.log.Error("not all that waits was planned anew or cancelled; the rest follows, and what was paused stays paused until then", zap.Error(err))
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,9 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
+
+// rollback is what the audit calls a reload of older files.
+const rollback = "rollback"
 
 // today is the config of the files as they are now, without secrets; nil where there is none to read.
 func (a *App) today() *config.Config {
@@ -73,11 +77,17 @@ func (d daemon) Rollback(ctx context.Context, version string) (done server.Rollb
 		return done, nil, notWritten(err, version)
 	}
 	if err := w.write(); err != nil {
-		return done, nil, notWritten(errors.Join(err, w.undo()), version)
+		if left := w.undo(); left != nil {
+			return done, nil, w.notPutBack(err, left)
+		}
+		return done, nil, notWritten(err, version)
 	}
-	changes, err = d.reload(ctx, "rollback", cfg.Version)
+	changes, err = d.reload(ctx, rollback, cfg.Version)
 	if err != nil {
-		return done, nil, errors.Join(err, w.undo())
+		if left := w.undo(); left != nil {
+			return done, nil, w.notPutBack(err, left)
+		}
+		return done, nil, err
 	}
 	if err := w.done(); err != nil {
 		d.log.Warn("remove the note of a rollback that is done", zap.Error(err))
@@ -90,6 +100,15 @@ func notWritten(err error, version string) error {
 	return &server.RollbackError{
 		Words: "the config files cannot be written here, and nothing was changed: " + err.Error(),
 		Next:  `put the files in their place yourself: "nudgewire config show ` + version + `" prints them; then "nudgewire reload"`,
+	}
+}
+
+// notPutBack names what a person has to put back.
+func (w *fileChange) notPutBack(err, left error) error {
+	_, _, kept := w.told()
+	return &server.RollbackError{
+		Words: fmt.Sprintf("the rollback failed, and not all files could be put back; the config in use is the one before: %v; %v", err, left),
+		Next:  "what the files were lies in " + strings.Join(kept, ", ") + "; the next start of the daemon puts it back, or do so yourself and remove " + w.note(),
 	}
 }
 
@@ -108,6 +127,7 @@ func (a *App) configFiles(today *config.Config) []string {
 type fileChange struct {
 	config string // the config's own file
 	files  []changedFile
+	put    func(path string, text []byte) error // writes all of a file or nothing; nil is disk.WriteFile
 }
 
 // A changedFile is one file of a change.
@@ -125,6 +145,9 @@ func (w *fileChange) note() string { return filepath.Join(filepath.Dir(w.config)
 
 // plan says what is to be written: files in place of those of today. at names what is kept.
 func (w *fileChange) plan(files []store.ConfigFile, today []string, at time.Time) error {
+	if _, err := os.Lstat(w.note()); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is there, so another node that reads the same files is at it, or a rollback before this one was cut off; the next start of a daemon that was cut off puts back what was", w.note())
+	}
 	texts := map[string]*string{}
 	for _, name := range today {
 		path, err := target(name)
@@ -183,7 +206,7 @@ func (w *fileChange) write() error {
 		}
 		text, err := regular.ReadSmall(f.Path)
 		if err == nil {
-			err = writeAs(f.Kept, text, f.Mode)
+			err = w.writeAs(f.Kept, text, f.Mode)
 		}
 		if err != nil {
 			return err
@@ -191,7 +214,7 @@ func (w *fileChange) write() error {
 	}
 	note, err := json.Marshal(w.files)
 	if err == nil {
-		err = disk.WriteFile(w.note(), note)
+		err = w.writeAs(w.note(), note, 0o600)
 	}
 	for i := range w.files {
 		f := &w.files[i]
@@ -201,15 +224,19 @@ func (w *fileChange) write() error {
 			err = disk.Remove(f.Path)
 		default:
 			if err = os.MkdirAll(filepath.Dir(f.Path), 0o700); err == nil {
-				err = writeAs(f.Path, []byte(*f.text), f.Mode)
+				err = w.writeAs(f.Path, []byte(*f.text), f.Mode)
 			}
 		}
 	}
 	return err
 }
 
-func writeAs(path string, text []byte, mode fs.FileMode) error {
-	if err := disk.WriteFile(path, text); err != nil {
+func (w *fileChange) writeAs(path string, text []byte, mode fs.FileMode) error {
+	put := w.put
+	if put == nil {
+		put = disk.WriteFile
+	}
+	if err := put(path, text); err != nil {
 		return err
 	}
 	return os.Chmod(path, mode) //nolint:wrapcheck // it names the file
@@ -219,7 +246,7 @@ func writeAs(path string, text []byte, mode fs.FileMode) error {
 func (w *fileChange) undo() (err error) {
 	if _, gone := os.Stat(w.note()); gone == nil { // else nothing was changed
 		for i := range w.files {
-			err = errors.Join(err, w.files[i].putBack())
+			err = errors.Join(err, w.putBack(&w.files[i]))
 		}
 	}
 	if err != nil {
@@ -235,7 +262,7 @@ func (w *fileChange) undo() (err error) {
 	return err
 }
 
-func (f *changedFile) putBack() error {
+func (w *fileChange) putBack(f *changedFile) error {
 	if f.Kept == "" {
 		return disk.Remove(f.Path)
 	}
@@ -243,7 +270,22 @@ func (f *changedFile) putBack() error {
 	if err != nil {
 		return err //nolint:wrapcheck // it names the file
 	}
-	return writeAs(f.Path, text, f.Mode)
+	if now, err := regular.ReadSmall(f.Path); err == nil && bytes.Equal(now, text) {
+		return os.Chmod(f.Path, f.Mode) //nolint:wrapcheck // it names the file
+	}
+	// The file that was kept takes the place: a full disk has no room for another one.
+	again := f.Kept + ".again"
+	err = disk.Remove(again)
+	if err == nil {
+		err = os.Link(f.Kept, again)
+	}
+	if err == nil {
+		err = os.Rename(again, f.Path)
+	}
+	if err != nil { // a file system without links
+		return w.writeAs(f.Path, text, f.Mode)
+	}
+	return disk.SyncFolder(filepath.Dir(f.Path))
 }
 
 // done forgets the change.

@@ -142,7 +142,7 @@ func (a *App) applyRules(ctx context.Context, cfg *config.Config, before map[str
 // edit carries out what an edit does to what waits. Only then it lets go on what was paused, since that would have left by the
 // old rules, and takes up what cancels by what waits now.
 func (a *App) edit(ctx context.Context, cfg *config.Config, before map[string]triggers.Rule) (changes []preview.RuleChange, err error) {
-	if err = a.rename(ctx, cfg); err != nil {
+	if err = a.renameAgain(ctx, cfg); err != nil {
 		return nil, err
 	}
 	changes, err = a.applyRules(ctx, cfg, before)

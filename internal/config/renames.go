@@ -74,6 +74,28 @@ func Renames(text string) (all []store.Rename) {
 	return all
 }
 
+// WithRenames is a printed config whose triggers and jobs say what they were called, by these renames, too.
+func WithRenames(text string, all []store.Rename) string {
+	var doc yaml.Node
+	if len(all) == 0 || yaml.Unmarshal([]byte(text), &doc) != nil || len(doc.Content) == 0 {
+		return text
+	}
+	for _, r := range all {
+		section := valueOf(doc.Content[0], r.About+"s")
+		if section == nil {
+			continue
+		}
+		if one := valueOf(section, r.Name); one != nil && one.Kind == yaml.MappingNode && valueOf(one, "was") == nil {
+			one.Content = append(one.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "was"}, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: r.Was})
+		}
+	}
+	out, err := yaml.Marshal(&doc)
+	if err != nil {
+		return text
+	}
+	return string(out)
+}
+
 // UnderNewNames is a printed config in which what was renamed since stands under its new name, too.
 func UnderNewNames(text string, all []store.Rename) string {
 	var doc yaml.Node

@@ -89,7 +89,7 @@ func (s *Store) Rename(ctx context.Context, all []Rename) error {
 // announce tells the other nodes of renames that are new.
 func (s *Store) announce(ctx context.Context, all []Rename) error {
 	known := s.Renames()
-	fresh := slices.DeleteFunc(slices.Clone(all), func(r Rename) bool { return slices.ContainsFunc(known, r.same) })
+	fresh := slices.DeleteFunc(slices.Clone(all), func(r Rename) bool { return slices.ContainsFunc(known, r.Same) })
 	if len(fresh) == 0 || !s.Shares() {
 		return nil
 	}
@@ -120,14 +120,43 @@ func (s *Store) RenewRenames(ctx context.Context, all []Rename) error {
 	return Wrap(err, "renew what is renamed")
 }
 
-func (r Rename) same(other Rename) bool {
+// Same reports whether two say the same, whenever they were carried out.
+func (r Rename) Same(other Rename) bool {
 	return r.About == other.About && r.Was == other.Was && r.Name == other.Name
 }
 
-var renameSQL = engine.SQL(`INSERT INTO renames (about, was, name, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (about, was, name) DO UPDATE SET at = excluded.at`)
+// takesBack are the renames that lead from the new name to the old one: what has a name of earlier again is called that, and not what came after it.
+func (r Rename) takesBack(all []Rename) (back []Rename) {
+	between := NamesOf(all, r.About, r.Was)
+	for _, one := range all {
+		if one.About == r.About && one.Was == r.Name && slices.Contains(between, one.Name) {
+			back = append(back, one)
+		}
+	}
+	return back
+}
+
+// After are the renames that hold once r is carried out, too.
+func (r Rename) After(all []Rename) []Rename {
+	back := r.takesBack(all)
+	return append(slices.DeleteFunc(slices.Clone(all), func(one Rename) bool { return slices.ContainsFunc(back, one.Same) }), r)
+}
+
+var (
+	renameSQL   = engine.SQL(`INSERT INTO renames (about, was, name, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (about, was, name) DO UPDATE SET at = excluded.at`)
+	takeBackSQL = engine.SQL(`DELETE FROM renames WHERE about = ?1 AND was = ?2 AND name = ?3`)
+)
 
 func (t *Tx) noteRename(r Rename) error {
-	return t.Put(renameSQL, r.About, r.Was, r.Name, t.At+renameGrace.Microseconds())
+	err := t.Put(renameSQL, r.About, r.Was, r.Name, t.At+renameGrace.Microseconds())
+	if all := t.renames.Load(); all != nil {
+		for _, one := range r.takesBack(*all) {
+			if err == nil {
+				err = t.Put(takeBackSQL, one.About, one.Was, one.Name)
+			}
+		}
+	}
+	return err
 }
 
 func (t *Tx) rename(r Rename) error {

@@ -59,7 +59,7 @@ func (s suite) renames(t *testing.T) {
 			same(t, "trigger", "nudge", l.message(id).Trigger)
 			same(t, "claimed while it is halted", 0, len(l.mustClaim(noon.Add(time.Hour), 5)))
 			l.mustAccept(cart(key, calledOnce("nudge"), dedupe("again")))
-			if w := l.lastFacts().Waiting; len(w) != 1 || w[0].ID != id {
+			if w := l.lastFacts().Waiting; len(w) == 0 || w[0].ID != id { // here all are queued
 				t.Errorf("waiting: %+v", w)
 			}
 			l.mustAccept(order(key, calledOnce("nudge")))
@@ -79,6 +79,7 @@ func (s suite) renames(t *testing.T) {
 		})
 	}
 	t.Run("a name that follows another knows both, and what was decided meanwhile under the old one", s.aNameThatFollowsAnotherKnowsBoth)
+	t.Run("a name that it had before is its own again, also for who knows only the name between", s.aNameThatItHadBefore)
 	t.Run("the window of a rate goes on", s.theWindowOfARateGoesOn)
 	t.Run("runs of a job, its clock and its window", s.runsOfARenamedJobItsClockAndItsWindow)
 }
@@ -96,6 +97,22 @@ func (s suite) aNameThatFollowsAnotherKnowsBoth(t *testing.T) {
 	l.mustAccept(cart("1", calledOnce("third"), dedupe("third")))
 	if last := l.lastFacts().Last; last == nil || last.ID != 1 {
 		t.Errorf("last: %+v", last)
+	}
+}
+
+func (s suite) aNameThatItHadBefore(t *testing.T) {
+	l := s.open(t)
+	id := l.enqueue("1")
+	l.recalledOnce()
+	l.must(l.Rename(l.ctx, []store.Rename{{About: store.RenamedTrigger, Was: "nudge", Name: "third"}}))
+	l.must(l.Rename(l.ctx, []store.Rename{{About: store.RenamedTrigger, Was: "third", Name: "remind"}}))
+	same(t, "trigger", "remind", l.message(id).Trigger)
+	for _, name := range []string{"remind", "nudge", "third"} {
+		same(t, name+" is called", "remind", store.NameNow(l.Renames(), store.RenamedTrigger, name, noon))
+		l.mustAccept(cart("1", calledOnce(name), dedupe(name)))
+		if w := l.lastFacts().Waiting; len(w) == 0 || w[0].ID != id { // here all are queued
+			t.Errorf("under %s there waits: %+v", name, w)
+		}
 	}
 }
 
