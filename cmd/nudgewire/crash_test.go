@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -146,6 +147,28 @@ tracking: {poll: [1s]}
 	if counts[messaging.StateInDoubt] < missing {
 		t.Errorf("%d messages are missing at the service, %d are in doubt", missing, counts[messaging.StateInDoubt])
 	}
+}
+
+// leavesUnanswered is a service of which the nth call of a path gets no answer: it is taken before, or not at all. calls counts those of the path, and
+// reached is closed once the nth is there.
+func leavesUnanswered(service *sandbox.Sandbox, path string, nth int32, taken bool) (api *httptest.Server, calls *atomic.Int32, reached chan struct{}) {
+	calls, reached = new(atomic.Int32), make(chan struct{})
+	api = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, path) || calls.Add(1) != nth {
+			service.Handler().ServeHTTP(w, r)
+			return
+		}
+		if taken {
+			service.Handler().ServeHTTP(httptest.NewRecorder(), r)
+		}
+		io.Copy(io.Discard, r.Body) // until then nobody sees that the daemon is gone
+		close(reached)
+		select { // no answer, until the daemon is gone
+		case <-r.Context().Done():
+		case <-time.After(2 * time.Minute):
+		}
+	}))
+	return api, calls, reached
 }
 
 type crash struct {

@@ -3,15 +3,11 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
 	"github.com/nudgewire/nudgewire/internal/messaging"
@@ -34,22 +30,7 @@ func killWhileUploading(t *testing.T, taken bool) {
 		Templates: []sandbox.Template{{Name: "*", Language: "*", Variables: -1}},
 	})
 	defer service.Close()
-	var uploads atomic.Int32
-	third := make(chan struct{})
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasSuffix(r.URL.Path, "/create-with-csv") || uploads.Add(1) != 3 {
-			service.Handler().ServeHTTP(w, r)
-			return
-		}
-		if taken {
-			service.Handler().ServeHTTP(httptest.NewRecorder(), r)
-		}
-		close(third)
-		select { // no answer, until the daemon is gone
-		case <-r.Context().Done():
-		case <-time.After(2 * time.Minute):
-		}
-	}))
+	api, _, third := leavesUnanswered(service, "/create-with-csv", 3, taken)
 	defer api.Close()
 
 	c := &crash{t: t, folder: t.TempDir(), address: freeAddress(t)}

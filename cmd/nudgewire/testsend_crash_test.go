@@ -3,13 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,23 +28,7 @@ func killWhileTesting(t *testing.T, taken bool) {
 		Pace: sandbox.Pace{Sent: time.Millisecond, Delivered: time.Millisecond, Read: -1},
 	})
 	defer service.Close()
-	var sends atomic.Int32
-	first := make(chan struct{})
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasSuffix(r.URL.Path, "/send-template") || sends.Add(1) != 1 {
-			service.Handler().ServeHTTP(w, r)
-			return
-		}
-		if taken {
-			service.Handler().ServeHTTP(httptest.NewRecorder(), r)
-		}
-		io.Copy(io.Discard, r.Body) // until then nobody sees that the daemon is gone
-		close(first)
-		select { // no answer, until the daemon is gone
-		case <-r.Context().Done():
-		case <-time.After(2 * time.Minute):
-		}
-	}))
+	api, sends, first := leavesUnanswered(service, "/send-template", 1, taken)
 	defer api.Close()
 
 	c := &crash{t: t, folder: t.TempDir(), address: freeAddress(t)}

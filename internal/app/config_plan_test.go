@@ -210,23 +210,30 @@ func TestARollbackOfSeveralFiles(t *testing.T) {
 	}
 }
 
-// Where the files cannot be written, nothing is changed.
-func TestARollbackThatCannotBeWrittenChangesNothing(t *testing.T) {
-	t.Parallel()
+// withoutItsInclude is a daemon that took up its config without the file that it included first. first is the version with it, more the folder of that file.
+func withoutItsInclude(t *testing.T) (h *house, first, more string) {
+	t.Helper()
 	folder := t.TempDir()
-	more := filepath.Join(folder, "more")
+	more = filepath.Join(folder, "more")
 	if err := os.Mkdir(more, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(more, "a.yaml"), []byte("triggers: {a: {on: shopify.cart.updated, wait: 1h, send: {template: t}}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := open(t, options{folder: folder, config: plainConfig + "include: [more/a.yaml]\n"})
-	first := h.status().Daemon.Config
+	h = open(t, options{folder: folder, config: plainConfig + "include: [more/a.yaml]\n"})
+	first = h.status().Daemon.Config
 	h.edit("include: [more/a.yaml]\n", "")
 	if _, err := server.Reload.Call(t.Context(), h.ask, server.ReloadRequest{}); err != nil {
 		t.Fatal(err)
 	}
+	return h, first, more
+}
+
+// Where the files cannot be written, nothing is changed.
+func TestARollbackThatCannotBeWrittenChangesNothing(t *testing.T) {
+	t.Parallel()
+	h, first, more := withoutItsInclude(t)
 	if err := os.RemoveAll(more); err != nil {
 		t.Fatal(err)
 	}

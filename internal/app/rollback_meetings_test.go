@@ -105,20 +105,9 @@ func TestARollbackOfARenameKeepsItsMemory(t *testing.T) {
 // A file that cannot be written in the middle of a rollback leaves all files and the config in use as they were.
 func TestARollbackThatStopsInTheMiddleChangesNothing(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	more := filepath.Join(folder, "more")
-	if err := os.Mkdir(more, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(more, "a.yaml"), []byte("triggers: {a: {on: shopify.cart.updated, wait: 1h, send: {template: t}}}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	h := open(t, options{folder: folder, config: plainConfig + "include: [more/a.yaml]\n"})
-	first := h.status().Daemon.Config
-	h.edit("include: [more/a.yaml]\n", "")
-	h.reload()
-	// A link that leads nowhere is in the way of the folder, which is seen when config.yaml has been written already.
-	if err := errors.Join(os.RemoveAll(more), os.Symlink(filepath.Join(folder, "nowhere"), more)); err != nil {
+	h, first, more := withoutItsInclude(t)
+	// A link that leads nowhere is in the way of the h.folder, which is seen when config.yaml has been written already.
+	if err := errors.Join(os.RemoveAll(more), os.Symlink(filepath.Join(h.folder, "nowhere"), more)); err != nil {
 		t.Fatal(err)
 	}
 	before, running := h.onDisk(), h.status().Daemon.Config
@@ -129,7 +118,7 @@ func TestARollbackThatStopsInTheMiddleChangesNothing(t *testing.T) {
 	if diff := cmp.Diff(before, h.onDisk()); diff != "" {
 		t.Error(diff)
 	}
-	if left, err := filepath.Glob(filepath.Join(folder, ".*rollback*")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(h.folder, ".*rollback*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 	if now := h.status().Daemon.Config; now != running {

@@ -151,7 +151,7 @@ func (c *Console) confirmResolve(_ context.Context, f form) (confirmPage, error)
 func (c *Console) resolve(ctx context.Context, f form) (did, error) {
 	in := f.asked()
 	m, err := server.ResolveMessage.Call(ctx, c.Ask, server.ResolveRequest{ID: in.Message, As: in.As, Reason: in.Reason})
-	return did{words: fmt.Sprintf("Message %d was resolved, and is %s now", in.Message, strings.ReplaceAll(string(m.State), "_", " "))}, err
+	return did{words: fmt.Sprintf("Message %d was resolved, and is %s now", in.Message, spaced(m.State))}, err
 }
 
 func (c *Console) confirmResolveAll(ctx context.Context, f form) (confirmPage, error) {

@@ -98,7 +98,7 @@ func (c *Console) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, do := range map[string]pageFunc{
 		"GET /{$}":                   c.overview,
-		"GET /numbers":               c.numbersPage,
+		"GET /numbers":               c.numbers,
 		"GET /events":                c.events,
 		"GET /events/rejected":       c.rejected,
 		"GET /events/{id}":           c.event,

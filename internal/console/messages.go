@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -24,11 +25,27 @@ type messagesPage struct {
 	Counted  string             // how many of the newest messages were looked at for that; "" for all
 }
 
+// messageFilters are what the list is narrowed by, besides the time.
+var messageFilters = []string{"phone", "state", "trigger", "template", "account", "class", "words"}
+
+// All is a button for all that the list is narrowed to, or for those of one reason among them.
+func (v messagesPage) All(do, words, tone, reason string) needAct {
+	of := []any{"since", v.From}
+	for _, key := range messageFilters {
+		value := v.Query.Get(key)
+		if key == "words" {
+			value = cmp.Or(reason, value)
+		}
+		of = append(of, key, value)
+	}
+	return needAct{Do: do, Words: words, Tone: tone, Of: of}
+}
+
 // reasonsShown is how many reasons stand above a list.
 const reasonsShown = 8
 
 func (c *Console) messages(r *http.Request) (page, error) {
-	l, q, err := c.newList(r, "phone", "state", "trigger", "template", "account", "class", "words")
+	l, q, err := c.newList(r, messageFilters...)
 	if err != nil {
 		return page{}, err
 	}
@@ -99,13 +116,12 @@ func (c *Console) reasons(r *http.Request, v *messagesPage, q server.ListQuery, 
 
 // OfReason is the address of the list of one reason.
 func (v messagesPage) OfReason(words string) string {
-	q := url.Values{}
-	for _, key := range []string{"state", "trigger", "template", "account", "class", "since"} {
-		if is := v.Query.Get(key); is != "" {
+	q := url.Values{"words": {words}}
+	for _, key := range append([]string{"since"}, messageFilters...) {
+		if is := v.Query.Get(key); is != "" && key != "words" {
 			q.Set(key, is)
 		}
 	}
-	q.Set("words", words)
 	return "/messages?" + q.Encode()
 }
 
@@ -180,5 +196,5 @@ func (c *Console) timeline(m *server.MessageView) []server.Moment {
 // clock is a time in words, in the zone of the config, which it names.
 func (c *Console) clock(t time.Time) string {
 	zone := c.Zone()
-	return t.In(zone).Format("2 Jan 2006, 15:04:05") + " (" + zone.String() + ")"
+	return exact(t, zone) + " (" + zone.String() + ")"
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
-// numbers is the page of what happened in a time.
-type numbers struct {
+// numbersPage is what happened in a time.
+type numbersPage struct {
 	Base      string // address of this page
 	At        string // where on it the numbers begin
 	Stretches []timeRange
@@ -41,13 +41,13 @@ type ruleNumbers struct {
 	Queued, Sent, Delivered, Read, Failed int64 // failed ones that the service did not take, too
 }
 
-func (c *Console) numbersPage(r *http.Request) (page, error) {
-	v, err := c.numbers(r)
+func (c *Console) numbers(r *http.Request) (page, error) {
+	v, err := c.askNumbers(r)
 	return page{Name: "numbers", Title: "Numbers", Here: "/numbers", Data: v}, err
 }
 
-// numbers asks for what the page shows.
-func (c *Console) numbers(r *http.Request) (v numbers, err error) {
+// askNumbers asks for what the page shows.
+func (c *Console) askNumbers(r *http.Request) (v numbersPage, err error) {
 	ctx, now := r.Context(), c.Now().In(c.Zone())
 	v.Base, v.At, v.Stretches, v.Stretch = "/numbers", "main", timeRanges, timeRangeOf(r)
 	since := v.Stretch.since(now)
@@ -134,7 +134,7 @@ func funnel(of *report.Stages) []stage {
 }
 
 // numbersByRule fills in what triggers, jobs and connectors did, over time and in all.
-func (c *Console) numbersByRule(ctx context.Context, v *numbers, now time.Time) (err error) {
+func (c *Console) numbersByRule(ctx context.Context, v *numbersPage, now time.Time) (err error) {
 	since := v.Stretch.since(now)
 	at, labels := c.moments(&v.Stretch, now)
 	var by [3]report.View
@@ -206,7 +206,7 @@ func arrivalPlot(at []time.Time, labels []string, of []report.ArrivalTime, csv s
 }
 
 // arrivals fills in how long messages took, without classes at either end that none is of.
-func (v *numbers) arrivals() {
+func (v *numbersPage) arrivals() {
 	a := &v.Report.Arrivals
 	if a.Messages > 0 {
 		v.Half, v.Most = report.SecondsWords(a.P50), report.SecondsWords(a.P95)

@@ -16,12 +16,12 @@ import (
 )
 
 // TableCSV is the address of a table of the numbers as a file.
-func (v numbers) TableCSV(table string) string {
+func (v numbersPage) TableCSV(table string) string {
 	return "/numbers.csv?" + url.Values{"range": {v.Stretch.Key}, "table": {table}}.Encode()
 }
 
 // table is a table of the numbers with its head; nil where there is none of that name.
-func (v *numbers) table(name string) [][]string {
+func (v *numbersPage) table(name string) [][]string {
 	bars := func(what string, all []bar) [][]string {
 		rows := [][]string{{what, "note", "messages"}}
 		for i := range all {
@@ -51,10 +51,10 @@ func (v *numbers) table(name string) [][]string {
 // numbersFile is a table of the numbers as a file.
 func (c *Console) numbersFile(r *http.Request, begin func(kind, name string) io.Writer) error {
 	name := r.URL.Query().Get("table")
-	if new(numbers).table(name) == nil {
+	if new(numbersPage).table(name) == nil {
 		return &refusal.Error{Status: http.StatusNotFound, Words: "there is no such table", Hint: "table is ended, arrivals, calendar or heat"}
 	}
-	v, err := c.numbers(r)
+	v, err := c.askNumbers(r)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func newPages(zone *time.Location, now func() time.Time) *pages {
 		"exact":  func(t time.Time) string { return exact(t, zone) },
 		"number": units.Number,
 		"count":  units.Count[int64],
-		"words":  func(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") },
+		"words":  spaced,
 		"megabytes": func(n int64) string {
 			if n < 1e6 {
 				return units.Number((n+999)/1000) + " kB"
@@ -75,6 +75,9 @@ func (p *pages) render(w io.Writer, v shown) error {
 	}
 	return nil
 }
+
+// spaced is a state, an outcome or another word of ours for people: "in doubt".
+func spaced(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") }
 
 // dict hands several values to a template.
 func dict(pairs ...any) map[string]any {

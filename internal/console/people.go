@@ -134,7 +134,7 @@ func gistOf(s *story) gist {
 	e := &s.Event
 	var words []string
 	for i := range e.Decisions {
-		words = append(words, fmt.Sprintf("%s %s: %s", strings.ReplaceAll(string(e.Decisions[i].Outcome), "_", " "), e.Decisions[i].Trigger, e.Decisions[i].Reason))
+		words = append(words, fmt.Sprintf("%s %s: %s", spaced(e.Decisions[i].Outcome), e.Decisions[i].Trigger, e.Decisions[i].Reason))
 	}
 	switch {
 	case e.Lookup != nil:
@@ -149,7 +149,7 @@ func gistOf(s *story) gist {
 
 // messageGist is what became of a message.
 func messageGist(m *server.MessageView) gist {
-	state, at := strings.ReplaceAll(string(m.State), "_", " "), m.UpdatedAt
+	state, at := spaced(m.State), m.UpdatedAt
 	if m.State == messaging.StateAccepted && m.Status != "" {
 		state = string(m.Status)
 	}
