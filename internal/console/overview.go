@@ -29,62 +29,27 @@ type needAct struct {
 // Button is the form of it, nil for who may not.
 func (s shown) Button(a needAct) *actForm { return s.Act(a.Do, a.Words, a.Tone, a.Of...) }
 
-// A remedy is what a page offers for one trouble.
-type remedy struct {
-	acts []needAct
-	link [2]string // instead of places[code]
-}
-
-type troubleName struct {
-	code    messaging.TroubleCode
-	subject string
-}
-
-// remedies are what can be done here about what the status tells of, by the names of its troubles. The subjects are spelt as internal/server/troubles.go
-// spells them: a trouble whose name is not found here is shown with its hint and without a button.
-func remedies(v *server.StatusView) map[troubleName]remedy {
-	out := map[troubleName]remedy{
-		{messaging.TroubleInDoubt, ""}: {acts: []needAct{{Do: "resolve-all", Words: "Say what became of them…"}}},
+// remedy is what can be done here about a trouble; none where only its hint helps.
+func remedy(t *messaging.Trouble, d *server.DaemonView) []needAct {
+	run := []any{"run", t.Run}
+	switch {
+	case t.Code == messaging.TroubleInDoubt:
+		return []needAct{{Do: "resolve-all", Words: "Say what became of them…"}}
+	case t.Code == messaging.TroubleApproval:
+		return []needAct{{"approve", "Approve…", "", run}, {"cancel-run", "Cancel…", "danger quiet", run}}
+	case t.Code == messaging.TroubleFailing:
+		return []needAct{{"retry-run", "Send again…", "", run}}
+	case t.Code == messaging.TroublePaused && t.Run != 0:
+		return []needAct{{"go-on", "Let it go on…", "", run}, {"cancel-run", "Cancel…", "danger quiet", run}}
+	case t.Resumes != nil:
+		return []needAct{{"resume", "Let it go on…", "", []any{"scope", t.Resumes.Scope, "name", t.Resumes.Name}}}
+	case t.Code == messaging.TroubleRedaction:
+		of := []any{"connector", t.Subject}
+		return []needAct{{"redact", "Forget all of " + t.Subject + "…", "danger quiet", of}, {"refuse-redaction", "Keep what is of " + t.Subject + "…", "quiet", of}}
+	case t.Code == messaging.TroubleConfig && d != nil && d.TakesUp():
+		return []needAct{{Do: "reload", Words: "See what would change…"}}
 	}
-	ofRun := func(code messaging.TroubleCode, subject string, id any, acts ...needAct) {
-		for i := range acts {
-			acts[i].Of = []any{"run", id}
-		}
-		out[troubleName{code, subject}] = remedy{acts, [2]string{fmt.Sprintf("/runs/%v", id), fmt.Sprintf("Run %v", id)}}
-	}
-	for _, h := range v.Holds {
-		subject, code := h.What(), messaging.TroubleHalt
-		switch h.Kind {
-		case messaging.HoldRun:
-			ofRun(messaging.TroublePaused, subject, h.Name, needAct{Do: "go-on", Words: "Let it go on…"}, needAct{Do: "cancel-run", Words: "Cancel…", Tone: "danger quiet"})
-			continue
-		case messaging.HoldMode:
-			code = messaging.TroublePaused
-		case messaging.HoldService:
-			if code = messaging.TroubleTemplate; h.Account != "" {
-				subject += " of account " + h.Account
-			}
-		}
-		if of := resumes(h); of != nil {
-			out[troubleName{code, subject}] = remedy{acts: []needAct{{Do: "resume", Words: "Let it go on…", Of: []any{"scope", of[0], "name", of[1]}}}}
-		}
-	}
-	for _, r := range v.Held {
-		ofRun(messaging.TroubleApproval, fmt.Sprintf("run %d of %s", r.Run, r.Job), r.Run, needAct{Do: "approve", Words: "Approve…"}, needAct{Do: "cancel-run", Words: "Cancel…", Tone: "danger quiet"})
-	}
-	for _, f := range v.Failing {
-		ofRun(messaging.TroubleFailing, fmt.Sprintf("run %d of %s", f.Run, f.Job), f.Run, needAct{Do: "retry-run", Words: "Send again…"})
-	}
-	for i := range v.Redactions {
-		of := []any{"connector", v.Redactions[i].Connector}
-		out[troubleName{messaging.TroubleRedaction, v.Redactions[i].Connector}] = remedy{acts: []needAct{
-			{"redact", "Forget all of " + v.Redactions[i].Connector + "…", "danger quiet", of}, {"refuse-redaction", "Keep what is of " + v.Redactions[i].Connector + "…", "quiet", of},
-		}}
-	}
-	if d := v.Daemon; d != nil && d.LoadError == "" && d.FileError == "" && d.FileVersion != "" {
-		out[troubleName{messaging.TroubleConfig, ""}] = remedy{acts: []needAct{{Do: "reload", Words: "See what would change…"}}, link: [2]string{"/config", "Config"}}
-	}
-	return out
+	return nil
 }
 
 // places are where what a trouble is about is seen.
@@ -111,7 +76,7 @@ var places = map[messaging.TroubleCode][2]string{
 	messaging.TroubleReader:      {"/system", "System"},
 	messaging.TroubleAudit:       {"/audit", "Audit"},
 	messaging.TroubleDisk:        {"/system", "System"},
-	messaging.TroubleConfig:      {"/system", "System"},
+	messaging.TroubleConfig:      {"/config", "Config"},
 	messaging.TroubleBackup:      {"/system", "System"},
 	messaging.TroubleCertificate: {"/system", "System"},
 	messaging.TroubleReceiver:    {"/system", "System"},
@@ -147,13 +112,10 @@ func (c *Console) overview(r *http.Request) (page, error) {
 	if err := c.lastDay(ctx, &v); err != nil {
 		return page{}, err
 	}
-	known := remedies(&status)
 	for _, t := range status.Troubles {
-		one := need{Trouble: t, Link: places[t.Code][0], LinkWords: places[t.Code][1]}
-		can := known[troubleName{t.Code, t.Subject}]
-		one.Acts = can.acts
-		if can.link[0] != "" {
-			one.Link, one.LinkWords = can.link[0], can.link[1]
+		one := need{Trouble: t, Link: places[t.Code][0], LinkWords: places[t.Code][1], Acts: remedy(&t, status.Daemon)}
+		if t.Run != 0 {
+			one.Link, one.LinkWords = fmt.Sprintf("/runs/%d", t.Run), fmt.Sprintf("Run %d", t.Run)
 		}
 		if t.Severity == messaging.Note && t.Code != messaging.TroubleRedaction { // that waits for a person from the first
 			v.Notes = append(v.Notes, one)

@@ -14,19 +14,21 @@ import (
 // What needs a person has its button beside it, with what the button is about; what no page can do has its hint.
 func TestWhatNeedsAPersonHasItsButton(t *testing.T) {
 	since := time.Date(2026, 11, 24, 11, 0, 0, 0, time.UTC)
-	halted := messaging.Hold{Scope: messaging.ScopeTrigger, Name: "vip", Kind: messaging.HoldHalt, At: since}
-	refused := messaging.Hold{Scope: messaging.ScopeTemplate, Name: "hello", Kind: messaging.HoldService, Account: "brand-b", At: since}
-	paused := messaging.Hold{Scope: messaging.ScopeRun, Name: "7", Kind: messaging.HoldRun, Job: "winback", At: since}
-	trouble := func(code messaging.TroubleCode, subject, words string) messaging.Trouble {
-		return messaging.Trouble{Code: code, Subject: subject, Severity: messaging.Bad, About: "messages", Words: words, Hint: `"nudgewire ` + words + `" helps`}
+	trouble := func(words string, one messaging.Trouble) messaging.Trouble {
+		one.Severity, one.About, one.Words, one.Hint = messaging.Bad, "messages", words, `"nudgewire `+words+`" helps`
+		return one
 	}
 	status := server.StatusView{
-		Holds: []messaging.Hold{halted, refused, paused}, Held: []server.HeldView{{Run: 3, Job: "news"}}, Failing: []server.FailingView{{Run: 4, Job: "news"}},
 		Daemon: &server.DaemonView{FileVersion: "b", FileChangedAt: since},
 		Troubles: []messaging.Trouble{
-			trouble(messaging.TroubleHalt, halted.What(), "halted"), trouble(messaging.TroubleTemplate, refused.What()+" of account brand-b", "refused"),
-			trouble(messaging.TroublePaused, paused.What(), "paused"), trouble(messaging.TroubleApproval, "run 3 of news", "awaits"), trouble(messaging.TroubleFailing, "run 4 of news", "failing"),
-			trouble(messaging.TroubleInDoubt, "", "doubts"), trouble(messaging.TroubleConfig, "", "differs"), trouble(messaging.TroubleDisk, "", "full"),
+			trouble("halted", messaging.Trouble{Code: messaging.TroubleHalt, Resumes: &messaging.Resumed{Scope: messaging.ScopeTrigger, Name: "vip"}}),
+			trouble("refused", messaging.Trouble{Code: messaging.TroubleTemplate, Resumes: &messaging.Resumed{Scope: messaging.ScopeTemplate, Name: "hello"}}),
+			trouble("paused", messaging.Trouble{Code: messaging.TroublePaused, Run: 7}),
+			trouble("awaits", messaging.Trouble{Code: messaging.TroubleApproval, Run: 3}),
+			trouble("failing", messaging.Trouble{Code: messaging.TroubleFailing, Run: 4}),
+			trouble("doubts", messaging.Trouble{Code: messaging.TroubleInDoubt}),
+			trouble("differs", messaging.Trouble{Code: messaging.TroubleConfig}),
+			trouble("full", messaging.Trouble{Code: messaging.TroubleDisk}),
 		},
 	}
 	r := newRoom(t, false, answers{

@@ -47,7 +47,6 @@ func newPages(zone *time.Location, now func() time.Time) *pages {
 		"pretty": pretty,
 		"whole":  whole,
 
-		"resumes": resumes,
 		"moments": moments,
 	})
 	shared := template.Must(base.ParseFS(files, "templates/layout.html", "templates/shared.html", "templates/plots.html"))
@@ -144,17 +143,6 @@ func moments(words string) (out []moment) {
 // besides are the holds that do not stop each message. Those that do are on every page, and so in no list of a page.
 func besides(holds []messaging.Hold) []messaging.Hold {
 	return slices.DeleteFunc(holds, messaging.Hold.OfEverything)
-}
-
-// resumes is what a person resumes to end a hold, as scope and name; nil where a page cannot.
-func resumes(h messaging.Hold) []string {
-	switch h.Kind {
-	case messaging.HoldHalt, messaging.HoldMode:
-		return []string{string(h.Scope), h.Name}
-	case messaging.HoldService:
-		return []string{string(messaging.ScopeTemplate), h.Content()}
-	}
-	return nil
 }
 
 // byCount sorts what was counted, the most first.

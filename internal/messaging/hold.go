@@ -107,6 +107,23 @@ func (h Hold) Run() RunID {
 	return RunID(id)
 }
 
+// Resumed is what a person lets go on (POST /resume).
+type Resumed struct {
+	Scope HoldScope `json:"scope" kind:"ours"`
+	Name  string    `json:"name,omitempty" kind:"ours"`
+}
+
+// Resumes is what is resumed to end it; nil where no resume does.
+func (h Hold) Resumes() *Resumed {
+	switch h.Kind {
+	case HoldHalt, HoldMode:
+		return &Resumed{h.Scope, h.Name}
+	case HoldService:
+		return &Resumed{ScopeTemplate, h.Content()}
+	}
+	return nil
+}
+
 // Same reports whether two holds are one, whatever they say of it.
 func (h Hold) Same(other Hold) bool {
 	return h.Scope == other.Scope && h.Name == other.Name && h.Kind == other.Kind && h.Account == other.Account && h.Part == other.Part && h.Way == other.Way

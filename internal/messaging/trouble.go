@@ -21,6 +21,9 @@ type Trouble struct {
 	Amount   float64     `json:"amount,omitempty"`
 	Words    string      `json:"words" kind:"text"`
 	Hint     string      `json:"hint,omitempty" kind:"ours"` // what to do, with the command
+
+	Run     RunID    `json:"run,omitempty"`     // the run that it is about
+	Resumes *Resumed `json:"resumes,omitempty"` // what ends it; nil where no resume does
 }
 
 // Severity says how a trouble is to be taken.

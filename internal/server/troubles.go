@@ -87,7 +87,7 @@ func (t *found) add(one messaging.Trouble) {
 }
 
 func (t *found) hold(h *messaging.Hold) {
-	one := messaging.Trouble{Code: messaging.TroublePaused, Subject: h.What(), Severity: messaging.Stops, About: "messages", Since: h.At, Amount: float64(h.Waiting)}
+	one := messaging.Trouble{Code: messaging.TroublePaused, Subject: h.What(), Severity: messaging.Stops, About: "messages", Since: h.At, Amount: float64(h.Waiting), Run: h.Run(), Resumes: h.Resumes()}
 	switch h.Kind {
 	case messaging.HoldReleased: // it is sent all the same
 		return
@@ -175,7 +175,7 @@ func (t *found) daemon(d *DaemonView) {
 			Code: messaging.TroubleConfig, About: "daemon", Since: d.FileChangedAt, Hint: check,
 			Words: "the config file was changed and cannot be used as it is; the daemon uses what it read before, and could not start anew: " + firstLine(d.FileError),
 		})
-	case d.FileVersion != "" && t.now.Sub(d.FileChangedAt) >= filesDiffer:
+	case d.TakesUp() && t.now.Sub(d.FileChangedAt) >= filesDiffer:
 		t.add(messaging.Trouble{
 			Code: messaging.TroubleConfig, About: "daemon", Since: d.FileChangedAt,
 			Words: "the config files were changed and not taken up: they are config " + d.FileVersion + ", and config " + d.Config + " is in use; a restart would take them",
@@ -354,13 +354,13 @@ func (t *found) runs(v *StatusView) {
 	for _, r := range v.Held {
 		t.add(messaging.Trouble{
 			Code: messaging.TroubleApproval, Subject: fmt.Sprintf("run %d of %s", r.Run, r.Job), Severity: messaging.Stops, About: "campaigns", Since: r.Since,
-			Words: r.Words(),
-			Hint:  fmt.Sprintf(`"nudgewire jobs show %d", then "nudgewire jobs approve %d" or "nudgewire jobs cancel %d"`, r.Run, r.Run, r.Run),
+			Words: r.Words(), Run: r.Run,
+			Hint: fmt.Sprintf(`"nudgewire jobs show %d", then "nudgewire jobs approve %d" or "nudgewire jobs cancel %d"`, r.Run, r.Run, r.Run),
 		})
 	}
 	for _, f := range v.Failing {
 		t.add(messaging.Trouble{
-			Code: messaging.TroubleFailing, Subject: fmt.Sprintf("run %d of %s", f.Run, f.Job), About: "campaigns", Since: f.Since, Words: f.Words(),
+			Code: messaging.TroubleFailing, Subject: fmt.Sprintf("run %d of %s", f.Run, f.Job), About: "campaigns", Since: f.Since, Words: f.Words(), Run: f.Run,
 			Hint: fmt.Sprintf(`"nudgewire jobs show %d", then "nudgewire jobs retry %d"`, f.Run, f.Run),
 		})
 	}

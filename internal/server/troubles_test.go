@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -211,6 +212,31 @@ func TestACertificateThatExpiresIsATrouble(t *testing.T) {
 		switch {
 		case tt.want == "" && len(got) > 0, tt.want != "" && (len(got) != 1 || got[0].Severity != tt.want || got[0].Code != messaging.TroubleCertificate || got[0].Hint == ""):
 			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// A page knows by a trouble itself what to offer: its run, or what is resumed.
+func TestTroublesNameWhatTheyAreAbout(t *testing.T) {
+	holds := func(h messaging.Hold) StatusView { return StatusView{Holds: []messaging.Hold{h}} }
+	for _, tt := range []struct {
+		facts   StatusView
+		run     messaging.RunID
+		resumes *messaging.Resumed
+	}{
+		{holds(messaging.Hold{Scope: messaging.ScopeTrigger, Kind: messaging.HoldHalt, Name: "vip"}), 0, &messaging.Resumed{Scope: messaging.ScopeTrigger, Name: "vip"}},
+		{holds(messaging.Hold{Scope: messaging.ScopeJob, Kind: messaging.HoldMode, Name: "news", Waiting: 1}), 0, &messaging.Resumed{Scope: messaging.ScopeJob, Name: "news"}},
+		{holds(messaging.Hold{Scope: messaging.ScopeTemplate, Kind: messaging.HoldService, Name: "hello", Account: "b"}), 0, &messaging.Resumed{Scope: messaging.ScopeTemplate, Name: "hello"}},
+		{holds(messaging.Hold{Scope: messaging.ScopeText, Kind: messaging.HoldService}), 0, &messaging.Resumed{Scope: messaging.ScopeTemplate, Name: "texts"}},
+		{holds(messaging.Hold{Scope: messaging.ScopeAll, Kind: messaging.HoldRestored}), 0, nil}, // reviewed first
+		{holds(messaging.Hold{Scope: messaging.ScopeAccount, Kind: messaging.HoldGone, Name: "b"}), 0, nil},
+		{holds(messaging.Hold{Scope: messaging.ScopeRun, Kind: messaging.HoldRun, Name: "7", Job: "news"}), 7, nil},
+		{StatusView{Held: []HeldView{{Run: 3, Job: "news"}}}, 3, nil},
+		{StatusView{Failing: []FailingView{{Run: 4, Job: "news"}}}, 4, nil},
+	} {
+		got := troubles(&tt.facts, time.Unix(1e9, 0))
+		if len(got) != 1 || got[0].Run != tt.run || !reflect.DeepEqual(got[0].Resumes, tt.resumes) {
+			t.Errorf("%+v: %+v", tt.facts, got)
 		}
 	}
 }

@@ -297,6 +297,11 @@ type DaemonView struct {
 	Changes []preview.RuleChange `json:"changes,omitempty"` // what became of what waits; told by reload
 }
 
+// TakesUp reports whether the config files are good and others than what is in use, so that a reload would take them up.
+func (d *DaemonView) TakesUp() bool {
+	return d.LoadError == "" && d.FileError == "" && d.FileVersion != ""
+}
+
 // An OpenReaderView is a transaction of another program over the data that has been open for long.
 type OpenReaderView struct {
 	PID   int       `json:"pid,omitempty"`              // of the process, or of the backend of the server; absent where the system does not say
