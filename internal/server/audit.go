@@ -45,9 +45,9 @@ func (a admin) entry(ctx context.Context, rt *Route, q *asked) store.AuditEntry 
 	return store.AuditEntry{At: a.Now(), Who: mask.Line(who.Name), Via: string(who.From), Action: rt.action(), Subject: rt.subject(q.path)}
 }
 
-// record writes into the audit what is ordered, and then has it done: nothing is done that is not in the audit. What was refused then gets a
+// recordAndDo writes into the audit what is ordered, and then has it done: nothing is done that is not in the audit. What was refused then gets a
 // second entry that says so; without one it was done, or the process ended in between.
-func (a admin) record(ctx context.Context, rt *Route, q *asked, do func() error) error {
+func (a admin) recordAndDo(ctx context.Context, rt *Route, q *asked, do func() error) error {
 	body, err := q.body()
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func detail(body []byte) string {
 	if dec.Decode(&v) != nil {
 		return ""
 	}
-	whole, err := json.Marshal(shortened(v))
+	whole, err := json.Marshal(withoutPersons(v))
 	if err != nil {
 		return ""
 	}
@@ -104,8 +104,8 @@ func detail(body []byte) string {
 // personal are fields that say what is sent, or to whom: the audit says that it was done, and not their words.
 var personal = []string{"phones", "rows", "variables", "text", "config", "payload"}
 
-// shortened is a body without what is personal, and without phones, before it is cut.
-func shortened(v any) any {
+// withoutPersons is a body without what is personal, and without phones, before it is cut.
+func withoutPersons(v any) any {
 	switch v := v.(type) {
 	case string:
 		return mask.Text(v)
@@ -124,12 +124,12 @@ func shortened(v any) any {
 					one = strconv.Itoa(len(many)) + " bytes"
 				}
 			}
-			out[mask.Text(key)] = shortened(one)
+			out[mask.Text(key)] = withoutPersons(one)
 		}
 		return out
 	case []any:
 		for i := range v {
-			v[i] = shortened(v[i])
+			v[i] = withoutPersons(v[i])
 		}
 	}
 	return v

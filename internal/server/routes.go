@@ -312,7 +312,7 @@ func (a admin) guard(ctx context.Context, rt *Route, q *asked, do func() error) 
 		err = &refusal.Error{Status: http.StatusForbidden, Words: who.Name + " may not do that: it needs the scope " + string(rt.Scope)}
 	case err != nil:
 	case rt.Changes:
-		err = a.record(ctx, rt, q, do)
+		err = a.recordAndDo(ctx, rt, q, do)
 	case rt.discloses != 0 && a.Daemon != nil:
 		if err = a.recordRead(ctx, rt, q); err == nil {
 			err = do()

@@ -339,12 +339,12 @@ func (p *player) play(ctx context.Context, events []messaging.Event, until time.
 func (p *player) runUntil(ctx context.Context, end time.Time) error {
 	for {
 		said := len(p.said) > 0 && !p.said[0].at.After(end)
-		plan := len(p.plans) > 0 && !p.plans[0].at.After(end)
-		if !said && !plan {
+		due := len(p.deeds) > 0 && !p.deeds[0].at.After(end)
+		if !said && !due {
 			return p.RunUntil(ctx, end)
 		}
 		var err error
-		if said && !(plan && p.plans[0].at.Before(p.said[0].at)) {
+		if said && !(due && p.deeds[0].at.Before(p.said[0].at)) {
 			err = p.takeUp(ctx, p.said[0].at)
 		} else {
 			err = p.carryOut(ctx)

@@ -15,8 +15,8 @@ import (
 	"github.com/nudgewire/nudgewire/scheduler"
 )
 
-// A plan is something about a run that a player does at a time.
-type plan struct {
+// A runDeed is something about a run that a player does at a time: it begins, or somebody approves or cancels it.
+type runDeed struct {
 	at  time.Time
 	run *messaging.Run
 	do  func(ctx context.Context) error
@@ -24,15 +24,15 @@ type plan struct {
 
 // playedLists are what a player has of lists.
 type playedLists struct {
-	plans  []plan                              // that wait for their time
-	worlds map[messaging.RunID]messaging.RunID // of real runs in the world
-	reals  map[messaging.RunID]messaging.RunID // and back
-	why    map[messaging.RunID]string          // why a run is not played by its config
-	notes  []string
-	words  map[messaging.RunID]bool // nobody can know what its rows say by this config
-	rows   rowNumbers
-	gone   int64 // rows whose contact was forgotten
-	failed error
+	deeds        []runDeed                           // that wait for their time
+	simulatedRun map[messaging.RunID]messaging.RunID // of real runs in the world
+	realRun      map[messaging.RunID]messaging.RunID // and back
+	why          map[messaging.RunID]string          // why a run is not played by its config
+	notes        []string
+	rowsUnknown  map[messaging.RunID]bool // nobody can know what its rows say by this config
+	rows         rowNumbers
+	gone         int64 // rows whose contact was forgotten
+	failed       error
 }
 
 // readRuns reads which runs were, and counts those that cannot be played.
@@ -50,7 +50,7 @@ func (c *comparing) readRuns(ctx context.Context) error {
 }
 
 func (c *comparing) readRun(r *messaging.Run) {
-	looked := !r.CreatedAt.Before(c.From)
+	compared := !r.CreatedAt.Before(c.From)
 	switch {
 	case r.CreatedAt.After(c.Until), !r.StartedAt.IsZero() && r.StartedAt.After(c.Until):
 		return
@@ -60,13 +60,13 @@ func (c *comparing) readRun(r *messaging.Run) {
 	case !r.BlankedAt.IsZero():
 		c.left.blanked++
 	case rowsOf(r) == 0 || r.StartedAt.IsZero():
-		if looked && (r.State == messaging.RunSkipped || r.State == messaging.RunFailed) {
+		if compared && (r.State == messaging.RunSkipped || r.State == messaging.RunFailed) {
 			c.left.unread++
 		}
 	case r.State == messaging.RunPlanned || r.State == messaging.RunBuilding: // it is read just now
 	default:
 		c.known[r.ID] = r
-		if looked {
+		if compared {
 			c.out.Runs++
 			c.left.excluded += max(0, r.Tally.Rows-rowsOf(r))
 		}
@@ -88,7 +88,7 @@ func rowsOf(r *messaging.Run) int64 {
 // planRuns plans when a player begins which run, and what people say of it.
 func (c *comparing) planRuns(p *player, r *Rules) {
 	p.playedLists = playedLists{
-		worlds: map[messaging.RunID]messaging.RunID{}, reals: map[messaging.RunID]messaging.RunID{}, why: map[messaging.RunID]string{}, words: map[messaging.RunID]bool{},
+		simulatedRun: map[messaging.RunID]messaging.RunID{}, realRun: map[messaging.RunID]messaging.RunID{}, why: map[messaging.RunID]string{}, rowsUnknown: map[messaging.RunID]bool{},
 	}
 	p.rows.of = p.Store
 	at := c.firings(p, r)
@@ -105,21 +105,21 @@ func (c *comparing) planRuns(p *player, r *Rules) {
 		if !f.At.Equal(run.DueAt) {
 			begins = f.At
 		}
-		p.words[run.ID] = !r.job(run.Job).HasColumns(run.Columns)
-		p.plans = append(p.plans, plan{begins, run, func(ctx context.Context) error { return c.fire(ctx, p, run, f) }})
-		p.planWords(run, begins)
+		p.rowsUnknown[run.ID] = !r.job(run.Job).HasColumns(run.Columns)
+		p.deeds = append(p.deeds, runDeed{begins, run, func(ctx context.Context) error { return c.fire(ctx, p, run, f) }})
+		p.planDeedsOfPeople(run, begins)
 	}
-	slices.SortStableFunc(p.plans, func(a, b plan) int { return a.at.Compare(b.at) })
+	slices.SortStableFunc(p.deeds, func(a, b runDeed) int { return a.at.Compare(b.at) })
 }
 
-// planWords plans what people said of a run, which is not before it begins.
-func (p *player) planWords(run *messaging.Run, begins time.Time) {
+// planDeedsOfPeople plans what people said and did of a run, which is not before it begins.
+func (p *player) planDeedsOfPeople(run *messaging.Run, begins time.Time) {
 	say := func(at time.Time, do func(ctx context.Context, id messaging.RunID) error) {
 		if at.Before(begins) {
 			at = begins
 		}
-		p.plans = append(p.plans, plan{at, run, func(ctx context.Context) error {
-			if id := p.worlds[run.ID]; id != 0 {
+		p.deeds = append(p.deeds, runDeed{at, run, func(ctx context.Context) error {
+			if id := p.simulatedRun[run.ID]; id != 0 {
 				return do(ctx, id)
 			}
 			return nil
@@ -135,8 +135,8 @@ func (p *player) planWords(run *messaging.Run, begins time.Time) {
 
 // carryOut does what is planned next.
 func (p *player) carryOut(ctx context.Context) error {
-	one := p.plans[0]
-	p.plans = p.plans[1:]
+	one := p.deeds[0]
+	p.deeds = p.deeds[1:]
 	if err := p.RunUntil(ctx, one.at); err != nil {
 		return err
 	}
@@ -158,12 +158,12 @@ func (c *comparing) fire(ctx context.Context, p *player, run *messaging.Run, f s
 		})
 	}}
 	past := *run
-	past.Repeats = p.worlds[run.Repeats]
+	past.Repeats = p.simulatedRun[run.Repeats]
 	id, err := p.FirePast(ctx, &past, f, list)
 	if err != nil {
 		return err
 	}
-	p.worlds[run.ID], p.reals[id] = id, run.ID
+	p.simulatedRun[run.ID], p.realRun[id] = id, run.ID
 	return nil
 }
 
@@ -173,8 +173,8 @@ func (c *comparing) playUntil(ctx context.Context, events []messaging.Event, unt
 	for {
 		stop := until
 		for _, p := range []*player{c.was, c.is} {
-			if p != nil && len(p.plans) > 0 && p.plans[0].at.Before(stop) {
-				stop = p.plans[0].at
+			if p != nil && len(p.deeds) > 0 && p.deeds[0].at.Before(stop) {
+				stop = p.deeds[0].at
 			}
 		}
 		if err := c.readRunLedgers(ctx, stop); err != nil {
@@ -200,8 +200,8 @@ func (c *comparing) playUntil(ctx context.Context, events []messaging.Event, unt
 func (c *comparing) lastRun() time.Time {
 	last := c.Until
 	for _, p := range []*player{c.was, c.is} {
-		if p != nil && len(p.plans) > 0 && p.plans[len(p.plans)-1].at.After(last) {
-			last = p.plans[len(p.plans)-1].at
+		if p != nil && len(p.deeds) > 0 && p.deeds[len(p.deeds)-1].at.After(last) {
+			last = p.deeds[len(p.deeds)-1].at
 		}
 	}
 	return last
@@ -213,11 +213,11 @@ func (c *comparing) readRunLedgers(ctx context.Context, until time.Time) error {
 		if p == nil {
 			continue
 		}
-		for i := range p.plans {
-			if p.plans[i].at.After(until) {
+		for i := range p.deeds {
+			if p.deeds[i].at.After(until) {
 				break
 			}
-			if err := c.readRunLedger(ctx, p.plans[i].run); err != nil {
+			if err := c.readRunLedger(ctx, p.deeds[i].run); err != nil {
 				return err
 			}
 		}
@@ -287,7 +287,7 @@ func fileVersion(r *Rules, run *messaging.Run, row *messaging.ListRow, at time.T
 
 // uploaded takes up a file that leaves in the world.
 func (p *player) uploaded(ctx context.Context, run *messaging.Run, part *messaging.Part, at time.Time) error {
-	of := p.reals[run.ID]
+	of := p.realRun[run.ID]
 	return p.Store.ListRows(ctx, part.List, part.Ranges, func(row *messaging.ListRow) error {
 		v := fileVersion(&p.World.rules, run, row, at)
 		p.assume(v, of)
@@ -298,7 +298,7 @@ func (p *player) uploaded(ctx context.Context, run *messaging.Run, part *messagi
 
 // assume leaves out of a version what nobody can know.
 func (p *player) assume(v *Version, run messaging.RunID) {
-	if p.words[run] {
+	if p.rowsUnknown[run] {
 		v.Language, v.Variables, v.Reads, v.assumed = "", nil, "", true
 	}
 }
@@ -315,7 +315,7 @@ func (c *comparing) readOtherwise(was, is *Rules) {
 		}
 		c.is.notes = append(c.is.notes, fmt.Sprintf("job %s reads its list otherwise in the two configs: who is on it is taken as it was, and what its rows say is not known", j.Name))
 		for _, run := range c.runs {
-			c.is.words[run.ID] = c.is.words[run.ID] || run.Job == j.Name
+			c.is.rowsUnknown[run.ID] = c.is.rowsUnknown[run.ID] || run.Job == j.Name
 		}
 	}
 }
@@ -330,7 +330,7 @@ func (p *player) keyOfRow(m *messaging.Message) messageKey {
 	if err != nil && p.failed == nil {
 		p.failed = err
 	}
-	return messageKey{trigger: m.Trigger, run: p.reals[id], row: row}
+	return messageKey{trigger: m.Trigger, run: p.realRun[id], row: row}
 }
 
 // rowNumbers are the real numbers of rows of runs of a world, some hundreds at a time: neighbours are asked for one after the other.

@@ -28,7 +28,7 @@ var runNumber = regexp.MustCompile(`\brun ([0-9]+)\b`)
 func (r *reasoner) real(reason string) string {
 	reason = runNumber.ReplaceAllStringFunc(reason, func(text string) string {
 		n, err := strconv.ParseInt(runNumber.FindStringSubmatch(text)[1], 10, 64)
-		if run := r.reals[messaging.RunID(n)]; err == nil && run != 0 {
+		if run := r.realRun[messaging.RunID(n)]; err == nil && run != 0 {
 			return "run " + strconv.FormatInt(int64(run), 10)
 		}
 		return text
@@ -84,7 +84,7 @@ func waitsOr(m *messaging.Message) string {
 
 // reasonOfRow is why a row of a list does not go.
 func (r *reasoner) reasonOfRow(ctx context.Context, m messageKey, phone messaging.Phone) (string, error) {
-	id := r.worlds[m.run]
+	id := r.simulatedRun[m.run]
 	if id == 0 {
 		return cmp.Or(r.why[m.run], "its run is not begun"), nil
 	}
