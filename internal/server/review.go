@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -48,7 +49,7 @@ type MissedView struct {
 	At   time.Time `json:"at"`
 }
 
-func reviewGroup(g store.ReviewGroup) ReviewGroup {
+func reviewGroup(g report.ReviewGroup) ReviewGroup {
 	return ReviewGroup{g.Trigger, g.Category, g.N, g.New, g.Past, g.FirstDue.UTC(), g.LatestDue.UTC()}
 }
 
@@ -65,14 +66,15 @@ func (a admin) review(ctx context.Context, lost time.Time) (ReviewView, error) {
 	if lost.IsZero() {
 		by = was.Until
 	}
-	doubted, err := a.Store.ReviewDoubts(ctx, &was, by)
+	records := report.Records{Store: a.Store}
+	doubted, err := records.ReviewDoubts(ctx, &was, by)
 	if err != nil {
 		return ReviewView{}, err
 	}
 	for _, g := range doubted {
 		v.Doubted = append(v.Doubted, reviewGroup(g))
 	}
-	waiting, err := a.Store.ReviewWaiting(ctx, &was, a.Now())
+	waiting, err := records.ReviewWaiting(ctx, &was, a.Now())
 	if err != nil {
 		return ReviewView{}, err
 	}

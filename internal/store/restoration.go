@@ -278,8 +278,8 @@ func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, defe
 	return n, s.loadRestoration(ctx)
 }
 
-// doubtedOwner marks what waited in the copy: a review that knows more can tell it from other doubts.
-func (r *Restoration) doubtedOwner() string { return fmt.Sprintf("restoration %d", r.ID) }
+// DoubtedOwner marks what waited in the copy: a review that knows more can tell it from other doubts.
+func (r *Restoration) DoubtedOwner() string { return fmt.Sprintf("restoration %d", r.ID) }
 
 // What waited counts as claimed when it was due: cooldowns begin there.
 var doubtRestoredSQL = engine.SQL(`UPDATE messages SET state = 'in_doubt', reason = ?2, updated_at = ?3, attempt = ?4, lease_ends = 0,
@@ -297,7 +297,7 @@ func (t *Tx) markRestoredInDoubt(id int64, r *Restoration) (was messaging.State,
 	case messaging.StateSending:
 		a.Reason = fmt.Sprintf("attempt %d was under way when the copy was made that this data was restored from; it may have been sent", d.Attempt)
 	case messaging.StateWaiting:
-		a.Number, a.Owner = d.Attempt+1, r.doubtedOwner()
+		a.Number, a.Owner = d.Attempt+1, r.DoubtedOwner()
 		a.Reason = "it waited in the copy that this data was restored from, and was due at " + d.DueAt.UTC().Format(time.DateTime) + " UTC; it may have been sent"
 		if id > int64(r.LastMessage) {
 			a.Reason = "its event happened before this data was restored from a copy, and it may have been due since " + d.DueAt.UTC().Format(time.DateTime) + " UTC; it may have been sent"
@@ -426,7 +426,7 @@ func (s *Store) EndReview(ctx context.Context, lost time.Time) (done Reviewed, e
 		done.Back, err = s.undoubt(ctx, &r, lost)
 	}
 	if err == nil {
-		err = s.Rows(ctx, `SELECT count(*) FROM messages WHERE state = 'in_doubt' AND owner = ?1`, []any{r.doubtedOwner()}, func(r *engine.Row) error {
+		err = s.Rows(ctx, `SELECT count(*) FROM messages WHERE state = 'in_doubt' AND owner = ?1`, []any{r.DoubtedOwner()}, func(r *engine.Row) error {
 			done.Doubted = r.Int()
 			return nil
 		})
@@ -451,7 +451,7 @@ func (s *Store) EndReview(ctx context.Context, lost time.Time) (done Reviewed, e
 
 // undoubt has what was due after a time wait again.
 func (s *Store) undoubt(ctx context.Context, r *Restoration, lost time.Time) (n int64, err error) {
-	ids, err := List(ctx, s, `SELECT id FROM messages WHERE state = 'in_doubt' AND owner = ?1 AND due_at > ?2`, []any{r.doubtedOwner(), engine.Micro(lost)}, engine.Number[int64])
+	ids, err := List(ctx, s, `SELECT id FROM messages WHERE state = 'in_doubt' AND owner = ?1 AND due_at > ?2`, []any{r.DoubtedOwner(), engine.Micro(lost)}, engine.Number[int64])
 	for some := range slices.Chunk(ids, perBulk) {
 		if err != nil {
 			break
@@ -499,7 +499,7 @@ var (
 // undoAttempt takes back the attempt that a restoration noted for what waited, which nobody made: else a message that is cancelled or
 // expires from now on would count as one that may have been sent.
 func (t *Tx) undoAttempt(d *messaging.Message, r *Restoration) error {
-	err := t.Put(undoAttemptSQL, int64(d.ID), int64(d.Attempt), r.doubtedOwner())
+	err := t.Put(undoAttemptSQL, int64(d.ID), int64(d.Attempt), r.DoubtedOwner())
 	if err == nil {
 		err = t.Put(undoClaimSQL, int64(d.ID))
 	}

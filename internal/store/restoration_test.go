@@ -309,8 +309,9 @@ func TestWhatIsPostedAgainInAReviewIsDoubted(t *testing.T) {
 		c.restart()
 		c.begin()
 		is("after a restart")
-		if r, _ := c.InReview(); len(mustList(t)(c.ReviewDoubts(c.Context(), &r, copied.Add(30*time.Minute)))) != 1 {
-			t.Error("the review does not tell of it")
+		r, _ := c.InReview()
+		if doubted, err := List(c.Context(), c.Store, `SELECT id FROM messages WHERE state = 'in_doubt' AND owner = ?1`, []any{r.DoubtedOwner()}, engine.Number[int64]); err != nil || len(doubted) == 0 {
+			t.Errorf("the review does not tell of it: %v, %v", doubted, err)
 		}
 		end, done := time.Time{}, Reviewed{Doubted: 2}
 		if lost {
@@ -335,16 +336,6 @@ func TestWhatIsPostedAgainInAReviewIsDoubted(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-func mustList(t *testing.T) func([]ReviewGroup, error) []ReviewGroup {
-	return func(got []ReviewGroup, err error) []ReviewGroup {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got
 	}
 }
 

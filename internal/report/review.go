@@ -1,10 +1,11 @@
-package store
+package report
 
 import (
 	"context"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -24,18 +25,18 @@ const reviewGroups = `SELECT trigger_name, category, count(*), CAST(sum(CASE WHE
 	FROM messages WHERE state = `
 
 // ReviewDoubts are the messages that waited in the copy and are in doubt because of r; Past counts those due by then.
-func (s *Store) ReviewDoubts(ctx context.Context, r *Restoration, by time.Time) ([]ReviewGroup, error) {
-	return s.reviewGroups(ctx, `'in_doubt' AND owner = ?3`, int64(r.LastMessage), engine.Micro(by), r.doubtedOwner())
+func (s Records) ReviewDoubts(ctx context.Context, r *store.Restoration, by time.Time) ([]ReviewGroup, error) {
+	return s.reviewGroups(ctx, `'in_doubt' AND owner = ?3`, int64(r.LastMessage), engine.Micro(by), r.DoubtedOwner())
 }
 
 // ReviewWaiting are the messages that wait; Past counts those due by then.
-func (s *Store) ReviewWaiting(ctx context.Context, r *Restoration, by time.Time) ([]ReviewGroup, error) {
+func (s Records) ReviewWaiting(ctx context.Context, r *store.Restoration, by time.Time) ([]ReviewGroup, error) {
 	return s.reviewGroups(ctx, `'waiting'`, int64(r.LastMessage), engine.Micro(by))
 }
 
-func (s *Store) reviewGroups(ctx context.Context, where string, args ...any) ([]ReviewGroup, error) {
-	out, err := List(ctx, s, reviewGroups+where+` GROUP BY trigger_name, category ORDER BY count(*) DESC, trigger_name, category`, args, func(r *engine.Row) (ReviewGroup, error) {
+func (s Records) reviewGroups(ctx context.Context, where string, args ...any) ([]ReviewGroup, error) {
+	out, err := store.List(ctx, s.Store, reviewGroups+where+` GROUP BY trigger_name, category ORDER BY count(*) DESC, trigger_name, category`, args, func(r *engine.Row) (ReviewGroup, error) {
 		return ReviewGroup{r.Text(), messaging.Category(r.Text()), r.Int(), r.Int(), r.Int(), r.Time(), r.Time()}, r.Err
 	})
-	return out, Wrap(err, "what a review is about")
+	return out, store.Wrap(err, "what a review is about")
 }
