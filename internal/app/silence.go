@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/connectors"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -70,7 +71,7 @@ func (a *App) lookForSilence(ctx context.Context, warned map[string]bool) error 
 	a.mu.Unlock()
 	var silent []server.SilentView
 	if slices.ContainsFunc(slices.Collect(maps.Values(receivers)), func(r *connectors.Connector) bool { return r.SilentAfter() > 0 }) {
-		last, err := a.store.LastEvents(ctx)
+		last, err := report.Records{Store: a.store}.LastEvents(ctx)
 		if err != nil {
 			return err
 		}

@@ -54,3 +54,11 @@ func Crop(text string, n int) string {
 	}
 	return string([]rune(text)[:n]) + "…"
 }
+
+// Cut is at most n bytes of a text, of whole characters.
+func Cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "")
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
 // What is older than its kind is kept for is removed in small commits beside the daemon's work. What has not ended keeps
@@ -129,7 +130,7 @@ func (s Records) Retain(ctx context.Context, r Retention, now time.Time) (Retent
 
 func (s Records) noteRetention(ctx context.Context, run *RetentionRun) error {
 	return s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
-		set := func(name string, value int64) error { return t.Put(store.SetCountSQL, name, value) }
+		set := func(name string, value int64) error { return t.Put(tally.SetCountSQL, name, value) }
 		if err := set(retentionTook, run.Took.Microseconds()); err != nil {
 			return err
 		}
@@ -252,7 +253,7 @@ var oldHoursSQL = engine.SQL(`DELETE FROM hourly_counts WHERE hour = (SELECT min
 // hours removes old counts, an hour in each commit.
 func (e *retainer) hours(ctx context.Context) error {
 	return e.until(ctx, "", func(t *store.Tx) (int64, error) {
-		return t.Exec(oldHoursSQL, store.FirstHour(e.now.Add(-store.HoursKept)))
+		return t.Exec(oldHoursSQL, tally.FirstHour(e.now.Add(-tally.HoursKept)))
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
 // Payloads, facts and the reasons of decisions are cleared in their rows; the rows leave with their events. Each walk goes on
@@ -93,7 +94,7 @@ func (e *retainer) clear(ctx context.Context, kind, walked string, kept time.Dur
 		whole = whole && len(due) == n
 		err = e.commit(ctx, kind, func(t *store.Tx) (all int64, err error) {
 			if all, err = empty(t, due); err == nil && whole {
-				err = t.Put(store.SetCountSQL, walked, from)
+				err = t.Put(tally.SetCountSQL, walked, from)
 			}
 			return all, err
 		})

@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
 // The phones of messages and events that ended long ago are masked: some digits stay, for people who read a list, and nothing
@@ -90,7 +91,7 @@ func (e *retainer) maskMessages(ctx context.Context, cut int64) error {
 				}
 			}
 			if err == nil && walk {
-				err = t.Put(store.SetCountSQL, maskedMessages, ids[len(ids)-1])
+				err = t.Put(tally.SetCountSQL, maskedMessages, ids[len(ids)-1])
 			}
 			return int64(len(masked)), err
 		})
@@ -282,7 +283,7 @@ func (e *retainer) maskEvents(ctx context.Context, cut int64) error {
 		err = e.commit(ctx, kindPhones, func(t *store.Tx) (int64, error) {
 			masked, err := maskEvents(t, ids)
 			if err == nil {
-				err = t.Put(store.SetCountSQL, maskedEvents, from)
+				err = t.Put(tally.SetCountSQL, maskedEvents, from)
 			}
 			return masked, err
 		})

@@ -7,11 +7,12 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
 // Counts is the ledger in numbers.
 type Counts struct {
-	// Totals since the data began, by the names in store.CounterNames: events, messages_accepted, …
+	// Totals since the data began, by the names in tally.CounterNames: events, messages_accepted, …
 	Totals map[string]int64
 	// What is alive now, counted in the partial indexes that hold just that.
 	Waiting, Sending, InDoubt int64
@@ -57,10 +58,10 @@ func (s Records) Counts(ctx context.Context) (c Counts, err error) {
 	return c, err
 }
 
-// Totals reads the counters, by the names in store.CounterNames; one that never counted is 0.
+// Totals reads the counters, by the names in tally.CounterNames; one that never counted is 0.
 func (s Records) Totals(ctx context.Context) (map[string]int64, error) {
-	totals := make(map[string]int64, len(store.CounterNames()))
-	for _, name := range store.CounterNames() {
+	totals := make(map[string]int64, len(tally.CounterNames()))
+	for _, name := range tally.CounterNames() {
 		totals[name] = 0
 	}
 	err := s.Rows(ctx, `SELECT name, value FROM counters WHERE name NOT LIKE '%/%'`, nil, func(r *engine.Row) error {

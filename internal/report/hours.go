@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
 // An HourCount is how often one kind of thing happened. What a query does not tell apart is empty.
@@ -82,8 +83,8 @@ func (r Records) Hours(ctx context.Context, q HourQuery) (out []HourCount, err e
 // hours reads counts of a time in which a day begins by so much before that of UTC.
 func (r Records) hours(ctx context.Context, q *HourQuery, from, until time.Time, offset time.Duration, each func(HourCount)) error {
 	var which engine.Select
-	which.And("hour >= ?", store.FirstHour(from))
-	which.And("hour < ?", store.FirstHour(until))
+	which.And("hour >= ?", tally.FirstHour(from))
+	which.And("hour < ?", tally.FirstHour(until))
 	which.When(q.About != "", "about = ?", q.About)
 	which.When(q.Name != "", "name = ?", q.Name)
 	if len(q.What) > 0 {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
 // Reports are the numbers for people.
@@ -174,7 +174,7 @@ func (s Reports) read(q Query) (_ Query, err error) {
 		err = refusal.Fieldf("job", "ask for one of them", "a message is of a trigger or of a job, and not of both")
 	case !q.Since.Before(q.Until):
 		err = refusal.Fieldf("since", "", "since %s is not before until %s", q.Since.Format(time.RFC3339), q.Until.Format(time.RFC3339))
-	case q.Until.Sub(q.Since) > store.HoursKept:
+	case q.Until.Sub(q.Since) > tally.HoursKept:
 		err = refusal.Fieldf("since", "counts are kept for that long", "a report is about 400 days at the most")
 	case q.By == "hour" && q.Until.Sub(q.Since) > mostReportHours*time.Hour:
 		err = refusal.Fieldf("by", "ask by day, or for less", "a report by hour is about 62 days at the most")
@@ -305,8 +305,8 @@ func EndedWords(reason string) string {
 }
 
 func newArrivals() ArrivalsView {
-	v := ArrivalsView{Classes: make([]ArrivalView, len(store.ArrivalTimes)+1)}
-	for i, upTo := range store.ArrivalTimes {
+	v := ArrivalsView{Classes: make([]ArrivalView, len(tally.ArrivalTimes)+1)}
+	for i, upTo := range tally.ArrivalTimes {
 		v.Classes[i].UpTo = upTo.Seconds()
 	}
 	return v

@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/refusal"
+	"github.com/nudgewire/nudgewire/internal/report"
 )
 
 // A ClassView is what the rules make of the service's words.
@@ -95,7 +96,7 @@ func (a admin) errorTexts(ctx context.Context, in ListQuery) ([]ErrorTextView, e
 	if err := checkClass(class); err != nil {
 		return nil, err
 	}
-	texts, err := a.Store.ErrorTexts(ctx, q.Since, MaxRows)
+	texts, err := report.Records{Store: a.Store}.ErrorTexts(ctx, q.Since, MaxRows)
 	if err != nil {
 		return nil, err
 	}

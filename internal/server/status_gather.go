@@ -35,7 +35,7 @@ func (a admin) gatherStatus(ctx context.Context, v *StatusView) (err error) {
 	}
 	v.InDoubt, v.PartsInDoubt, v.Behind = at.InDoubt.Count, at.PartsInDoubt.Count, behind(at.Next, now)
 	v.InDoubtSince, v.PartsInDoubtSince = at.InDoubt.Since.UTC(), at.PartsInDoubt.Since.UTC()
-	rejected, err := a.Store.Rejected(ctx, now)
+	rejected, err := (report.Records{Store: a.Store}).Rejected(ctx, now)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (a admin) gatherStatus(ctx context.Context, v *StatusView) (err error) {
 	if v.Failing, err = a.failing(ctx); err != nil {
 		return err
 	}
-	if v.LastEvents, err = a.Store.LastEvents(ctx); err != nil {
+	if v.LastEvents, err = (report.Records{Store: a.Store}).LastEvents(ctx); err != nil {
 		return err
 	}
 	if v.Holds, err = a.holds(ctx); err != nil {
@@ -133,7 +133,7 @@ func (a admin) held(ctx context.Context) (out []HeldView, err error) {
 
 // unknownErrors are the texts of the service since then that no rule knows; nil for none.
 func (a admin) unknownErrors(ctx context.Context, since time.Time) (*UnknownView, error) {
-	texts, err := a.Store.ErrorTexts(ctx, since, MaxRows)
+	texts, err := report.Records{Store: a.Store}.ErrorTexts(ctx, since, MaxRows)
 	var u UnknownView
 	for i := range texts { // the newest first
 		t := &texts[i]

@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/drift"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -151,7 +152,7 @@ type UnusedRequest struct {
 }
 
 func (a admin) listUnused(ctx context.Context, _ None) ([]UnusedView, error) {
-	last, err := a.Store.LastEvents(ctx)
+	last, err := report.Records{Store: a.Store}.LastEvents(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -47,12 +47,18 @@ func (s *Store) Audit(ctx context.Context, e AuditEntry) (id int64, err error) {
 var addAuditSQL = engine.SQL(`INSERT INTO audit (id, at, who, via, action, subject, detail, outcome, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`)
 
 // Audit says what was ordered. The entry gets its number and its place at the end of the transaction that does it.
-func (t *Tx) Audit(e *AuditEntry) { t.audited = append(t.audited, e) }
+func (t *Tx) Audit(e *AuditEntry) { t.audits.entries = append(t.audits.entries, e) }
 
-// writeAudit compares the end of the chain with what was written, and puts the entries behind it. What is not as it was gets an entry of its
+// auditNotes are what was ordered in a transaction.
+type auditNotes struct {
+	entries []*AuditEntry
+	end     auditEnd // of the chain, once they are written
+}
+
+// write compares the end of the chain with what was written, and puts the entries behind it. What is not as it was gets an entry of its
 // own; a nil one is for that alone.
-func (t *Tx) writeAudit() error {
-	if len(t.audited) == 0 {
+func (n *auditNotes) write(t *Tx) error {
+	if len(n.entries) == 0 {
 		return nil
 	}
 	err := t.peers.lock(t, []int64{auditChain}, nil)
@@ -61,7 +67,7 @@ func (t *Tx) writeAudit() error {
 		err = t.Query(lookAtAuditSQL, l.scan, l.wrote.id)
 	}
 	words, end := l.fault()
-	all := t.audited
+	all := n.entries
 	if words != "" {
 		all = append([]*AuditEntry{{At: engine.Moment(t.At), Who: "nudgewire", Via: "process", Action: Broken, Subject: words}}, all...)
 		if l.broken == "" {
@@ -83,7 +89,7 @@ func (t *Tx) writeAudit() error {
 	}
 	if err == nil && end != l.end {
 		err = t.Put(setAuditEndSQL, end.id, end.hash, l.broken, engine.Micro(l.brokenAt))
-		t.auditEnd = end
+		n.end = end
 	}
 	return Wrap(err, "audit")
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -9,25 +10,36 @@ import (
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
-// What an operation changes it says here, where it makes the change, and it calls no counter itself. Each change is noted for those whom it
-// concerns: totals, counts of the hour, reasons of refusals, what came to nothing, when a connector was last seen, who was reached, receivers under
-// webhooks_out, the audit, and whoever waits for work. At the end of the transaction atEnd writes what was noted, a row for all
-// that are alike; after the commit tell wakes whoever waits. Metrics and the log come last, from the goroutine whose operation it was (observer.go).
+// What an operation changes it says here, where it makes the change, and it calls no counter itself. Each change is noted with those whom it
+// concerns, who have a part of the batch each: what is counted (package tally), receivers under webhooks_out (outgoing.go), parts that are being
+// cut (run_cuts.go), the audit (audit.go), and whoever waits for work. At the end of the transaction writeNoted has them write what was noted; after the commit
+// notifySubscribers wakes whoever waits. Metrics and the log come last, from the goroutine whose operation it was (observer.go).
 
-// atEnd are those who write what was noted, in this order. The audit is last: who holds the end of its chain waits for nobody any more.
-var atEnd = [...]func(*Tx) error{
-	(*Tx).writeNoted, (*Tx).writeCounts, (*Tx).writeHours, (*Tx).writeUnused, (*Tx).writeLastSeen, (*Tx).trimRejections, (*Tx).writeErrorTexts, (*Tx).writeChanged, (*Tx).writeAudit,
+// writeNoted writes what was noted, in this order. The audit is last: who holds the end of its chain waits for nobody any more.
+func (t *Tx) writeNoted() error {
+	err := t.outgoing.write(t)
+	if err == nil {
+		err = t.tally.Write(t.Tx)
+	}
+	if err == nil {
+		err = t.cuts.write(t)
+	}
+	if err == nil {
+		err = t.audits.write(t)
+	}
+	return err
 }
 
 // notifySubscribers tells, after a commit, what it left to do.
 func (w *writer) notifySubscribers() {
-	w.noteAudit(w.auditEnd)
+	w.noteAudit(w.audits.end)
 	w.recent.add(w.off)
 	w.dues.wakeWaiting(w.hooks.due)
 	w.polls.wakeWaiting(w.hooks.poll)
-	w.outs.wakeWaiting(w.hooks.out)
+	w.outgoing.due.wakeWaiting(w.hooks.out)
 	if w.lookup != 0 && w.hooks.lookup != nil {
 		w.hooks.lookup(engine.Moment(w.lookup))
 	}
@@ -35,52 +47,56 @@ func (w *writer) notifySubscribers() {
 
 // eventStored says that an event is new.
 func (t *Tx) eventStored(e *messaging.Event, received int64) {
-	t.see(e.Connector, received)
-	t.counts[countEvents]++
+	t.tally.LastSeen.See(e.Connector, received)
+	t.tally.Totals.Add(tally.CountEvents, 1)
 	if e.OfTest() {
 		return
 	}
-	t.countHour(hourKey{about: aboutConnector, what: hourEvent, name: e.Connector, detail: e.Kind}, 1)
+	t.tally.Hours.Add(tally.HourKey{About: tally.AboutConnector, What: tally.HourEvent, Name: e.Connector, Detail: e.Kind}, 1)
 }
 
 // eventRepeated says that an event came that was there before.
 func (t *Tx) eventRepeated(e *messaging.Event, received int64) {
-	t.see(e.Connector, received)
-	t.counts[countDuplicates]++
-	t.countHour(hourKey{about: aboutConnector, what: hourDuplicate, name: e.Connector}, 1)
+	t.tally.LastSeen.See(e.Connector, received)
+	t.tally.Totals.Add(tally.CountDuplicates, 1)
+	t.tally.Hours.Add(tally.HourKey{About: tally.AboutConnector, What: tally.HourDuplicate, Name: e.Connector}, 1)
 }
 
 // eventPlanned says why nothing can come of an event that was stored, "" where something may. That ends what one without a phone began.
 func (t *Tx) eventPlanned(e *messaging.Event, why messaging.Unused, id int64) {
 	if why != "" {
-		t.addUnused(unusedKey{e.Connector, why, e.Kind}, id)
+		t.tally.Unused.Add(unusedKey(e, why), id)
 	}
-	if key := (unusedKey{e.Connector, messaging.UnusedPhone, e.Kind}); e.Contact.Phone != "" && t.unusedKnown.has(key) {
-		t.unused[key] = unused{used: true}
+	if e.Contact.Phone != "" {
+		t.tally.Unused.Used(unusedKey(e, messaging.UnusedPhone))
 	}
+}
+
+func unusedKey(e *messaging.Event, why messaging.Unused) tally.UnusedKey {
+	return tally.UnusedKey{Connector: e.Connector, Why: why, Kind: e.Kind}
 }
 
 // requestRejected says that a request was not taken, and why.
 func (t *Tx) requestRejected(connector string, r *messaging.RejectedRequest) {
 	if r.Empty {
-		t.addUnused(unusedKey{connector: connector, why: messaging.UnusedRequest}, 0)
+		t.tally.Unused.Add(tally.UnusedKey{Connector: connector, Why: messaging.UnusedRequest}, 0)
 	}
-	t.counts[countRejectedRequests]++
-	t.countHour(hourKey{about: aboutConnector, what: hourRefused, name: mask.Phones(connector), detail: r.Stage}, 1)
+	t.tally.Totals.Add(tally.CountRejectedRequests, 1)
+	t.tally.Hours.Add(tally.HourKey{About: tally.AboutConnector, What: tally.HourRefused, Name: mask.Phones(connector), Detail: r.Stage}, 1)
 }
 
 // requestsRejected says that n requests were not taken of which no trace is kept.
 func (t *Tx) requestsRejected(n int64) {
-	t.counts[countRejectedRequests] += n
-	t.countHour(hourKey{about: aboutConnector, what: hourRefused, name: hourOther, detail: hourOther}, n)
+	t.tally.Totals.Add(tally.CountRejectedRequests, n)
+	t.tally.Hours.Add(tally.HourKey{About: tally.AboutConnector, What: tally.HourRefused, Name: tally.HourOther, Detail: tally.HourOther}, n)
 }
 
 // decided says what a trigger said to an event about that contact. test is as in messaging.Message: an order for a test is nothing that the
 // trigger said, and is told all the same.
 func (t *Tx) decided(d *messaging.Decision, c *messaging.Contact, test string) {
 	if test == "" {
-		t.counts[outcomeCounts[d.Outcome]]++
-		t.countHour(hourKey{about: aboutTrigger, what: hourDecision, name: d.Trigger, detail: string(d.Outcome)}, 1)
+		t.tally.Totals.Add(outcomeCounts[d.Outcome], 1)
+		t.tally.Hours.Add(tally.HourKey{About: tally.AboutTrigger, What: tally.HourDecision, Name: d.Trigger, Detail: string(d.Outcome)}, 1)
 	}
 	t.Note(messaging.AboutDecision, string(d.Outcome), messaging.Change{
 		Message: d.MessageID, Phone: c.Phone, SentAs: c.SentAs, Trigger: d.Trigger, Event: d.EventID, Outcome: d.Outcome, Reason: d.Reason, Test: test,
@@ -88,30 +104,33 @@ func (t *Tx) decided(d *messaging.Decision, c *messaging.Contact, test string) {
 }
 
 // messageShadowed says that a message would have been queued, but for the mode of its trigger.
-func (t *Tx) messageShadowed(p *eventLabels) { t.countMessage(p, hourShadowed, "") }
+func (t *Tx) messageShadowed(p *eventLabels) { t.countMessage(p, tally.HourShadowed, "") }
 
 // messageQueued says that a message is new, and when it is due.
 func (t *Tx) messageQueued(id messaging.MessageID, p *eventLabels, due int64, reason string) {
-	t.counts[countMessages]++
-	t.countMessage(p, hourQueued, "")
+	t.tally.Totals.Add(tally.CountMessages, 1)
+	t.countMessage(p, tally.HourQueued, "")
 	t.Note(messaging.AboutMessage, string(messaging.StateWaiting), messaging.Change{Message: id, State: string(messaging.StateWaiting), Reason: reason}, false)
 	t.wakeSender(p.account, due)
-	if p.about == aboutJob || p.name == messaging.ByHand { // it counts while it waits; what an event caused does once it is claimed
+	if p.about == tally.AboutJob || p.name == messaging.ByHand { // it counts while it waits; what an event caused does once it is claimed
 		t.noteContact(p.phone, factSend)
 	}
 }
 
 // messageNamed says that the answer to an upload named a message, which is new.
 func (t *Tx) messageNamed(p *eventLabels) {
-	t.counts[countFollowed]++
+	t.tally.Totals.Add(tally.CountFollowed, 1)
 	t.countMessage(p, string(messaging.StateAccepted), "")
 }
 
 // messageClaimed says that a message to that phone is on its way to a call.
 func (t *Tx) messageClaimed(phone messaging.Phone) {
-	t.counts[countAttempts]++
+	t.tally.Totals.Add(tally.CountAttempts, 1)
 	t.noteContact(phone, factSend)
 }
+
+// CountNamed counts n by a name that has a slash in it, beside the counters that are always there.
+func (t *Tx) CountNamed(name string, n int64) { t.tally.Totals.AddNamed(name, n) }
 
 // heldBack says what a rule said to a message that it did not let go.
 func (t *Tx) heldBack(v *messaging.Verdict) {
@@ -122,29 +141,29 @@ func (t *Tx) heldBack(v *messaging.Verdict) {
 // which it was dropped or cancelled, and class that of the service's words, if they were the reason.
 func (t *Tx) messageState(id messaging.MessageID, p *eventLabels, state messaging.State, reason, by string, class messaging.ErrorClass) {
 	if !p.test {
-		t.counts[stateCounts[state]]++
+		t.tally.Totals.Add(stateCounts[state], 1)
 	}
 	what := string(state)
 	if state == messaging.StateWaiting {
-		what = hourAgain
+		what = tally.HourAgain
 		t.noteContact(p.phone, factSend)
 	}
 	t.countMessage(p, what, cmp.Or(by, string(class)))
 	if state == messaging.StateRejected && !p.test {
-		t.countRejection(string(state), reason)
+		t.tally.Rejected(string(state), reason, t.At)
 	}
 	if messaging.ToldState(state) {
 		t.Note(messaging.AboutMessage, string(state), messaging.Change{Message: id, State: string(state), Reason: reason, ErrorClass: class}, false)
 	}
 }
 
-var stateCounts = map[messaging.State]counter{
-	messaging.StateWaiting:   countRetries,
-	messaging.StateAccepted:  countAccepted,
-	messaging.StateRejected:  countRejected,
-	messaging.StateInDoubt:   countInDoubt,
-	messaging.StateCancelled: countCancelled,
-	messaging.StateDropped:   countDropped,
+var stateCounts = map[messaging.State]tally.Counter{
+	messaging.StateWaiting:   tally.CountRetries,
+	messaging.StateAccepted:  tally.CountAccepted,
+	messaging.StateRejected:  tally.CountRejected,
+	messaging.StateInDoubt:   tally.CountInDoubt,
+	messaging.StateCancelled: tally.CountCancelled,
+	messaging.StateDropped:   tally.CountDropped,
 }
 
 // mayHaveArrived says that a contact may have a message although it waits again, or has ended, at that time.
@@ -157,7 +176,7 @@ func (t *Tx) messageTaken(m *messaging.Message, p *eventLabels, answered bool) {
 	case p.test:
 		t.countTest(p)
 	case answered && !m.Tracked():
-		t.counts[countUntracked]++
+		t.tally.Totals.Add(tally.CountUntracked, 1)
 	}
 	t.messageStatus(m, "", known(m), p, m.StatusAt)
 	t.peers.noteRecipient(m.Account, m.Phone, engine.Micro(m.AcceptedAt))
@@ -166,7 +185,7 @@ func (t *Tx) messageTaken(m *messaging.Message, p *eventLabels, answered bool) {
 // messagePolled says what a look at a message brought.
 func (t *Tx) messagePolled(p *messaging.Poll, l *polled) {
 	if !p.Unasked {
-		t.counts[countPolls]++
+		t.tally.Totals.Add(tally.CountPolls, 1)
 	}
 	t.messageStatus(&l.message, l.before, l.news, &l.of, p.At)
 }
@@ -208,22 +227,78 @@ func (t *Tx) partState(r *messaging.Run, p *messaging.Part, state messaging.Part
 	if state != messaging.PartAccepted {
 		return
 	}
-	k := hourKey{about: aboutJob, what: hourUploaded, name: r.Job, detail: "template " + strconv.FormatInt(r.TemplateID, 10)}
+	k := tally.HourKey{About: tally.AboutJob, What: tally.HourUploaded, Name: r.Job, Detail: "template " + strconv.FormatInt(r.TemplateID, 10)}
 	rest := p.Rows - named
 	for _, share := range p.Goes {
-		k.country = share.Country
+		k.Country = share.Country
 		if named == 0 {
-			t.countHour(k, share.Rows)
+			t.tally.Hours.Add(k, share.Rows)
 			rest -= share.Rows
 		}
 		if points := thousandths(share.Points); points > 0 {
-			k.what = hourPoints
-			t.countHour(k, points)
-			k.what = hourUploaded
+			k.What = tally.HourPoints
+			t.tally.Hours.Add(k, points)
+			k.What = tally.HourUploaded
 		}
 	}
-	if k.country = ""; rest > 0 {
-		t.countHour(k, rest)
+	if k.Country = ""; rest > 0 {
+		t.tally.Hours.Add(k, rest)
+	}
+}
+
+// countMessage counts what happened to a message. Tests are no part of any statistics.
+func (t *Tx) countMessage(p *eventLabels, what, class string) {
+	if p.test {
+		return
+	}
+	t.tally.Hours.Add(tally.HourKey{About: p.about, What: what, Name: p.name, Detail: p.template, Country: p.country, Class: class}, 1)
+}
+
+// countTest counts a test that the service took, and what it costs.
+func (t *Tx) countTest(p *eventLabels) {
+	k := tally.HourKey{About: p.about, What: tally.HourTested, Name: p.name, Detail: p.template, Country: p.country}
+	t.tally.Hours.Add(k, 1)
+	if t.points == nil {
+		return
+	}
+	if points := thousandths(t.points(p.account, p.category, p.phone)); points > 0 {
+		k.What = tally.HourTestCost
+		t.tally.Hours.Add(k, points)
+	}
+}
+
+// thousandths are points as they are counted.
+func thousandths(points float64) int64 { return int64(math.Round(points * 1000)) }
+
+// countNews counts what is new in a message.
+func (t *Tx) countNews(n news, p *eventLabels, m *messaging.Message, at time.Time) {
+	if p.test {
+		return
+	}
+	if n.sent {
+		t.tally.Totals.Add(tally.CountSent, 1)
+	}
+	if n.delivered {
+		t.tally.Totals.Add(tally.CountDelivered, 1)
+	}
+	if n.arrived {
+		if told := m.ToldAt; told.After(m.AcceptedAt) && told.Before(at) {
+			at = told // the service knows better than a look that comes later
+		}
+		t.countMessage(p, tally.HourDelivered, tally.ArrivalTime(at.Sub(m.AcceptedAt)))
+	}
+	if n.read {
+		t.tally.Totals.Add(tally.CountRead, 1)
+		t.countMessage(p, tally.HourRead, "")
+	}
+	if n.failed {
+		t.tally.Totals.Add(tally.CountFailed, 1)
+		t.countMessage(p, tally.HourFailed, string(m.ErrorClass))
+		t.tally.Rejected(string(messaging.StatusFailed), m.Error, t.At)
+	}
+	if n.expired {
+		t.tally.Totals.Add(tally.CountExpired, 1)
+		t.countMessage(p, tally.HourExpired, "")
 	}
 }
 

@@ -8,7 +8,7 @@
 //
 //  1. store.go: what is opened, in which order, and closed.
 //  2. commit_group.go: callers hand over an operation and wait; one flusher runs all that wait as one transaction.
-//  3. commit_writer.go: that transaction, from its begin to what is called after the commit; commit_changes.go: what it changed.
+//  3. commit_writer.go: that transaction, from its begin to what is called after the commit; commit_changes.go: what it changed, and who notes that.
 //  4. commit_coordinator.go: what a transaction asks because others may write too; single_*.go answer for one process, with keyindex.
 //  5. event_accept.go, with event_dedupe.go and event_correlation.go: a webhook becomes an event, decisions, messages.
 //  6. message_claim.go, message_calls.go, message_finish.go: a message is claimed, called for and ended;
@@ -24,7 +24,8 @@
 //  13. postgres_peers.go: what holds where others write, too; postgres_notices.go: what is heard of them; postgres_identity.go: where the data
 //     lives.
 //
-// What knows SQLite and PostgreSQL, and no table, is package engine: how a statement is written for both, and the connections that run it.
+// What knows SQLite and PostgreSQL, and no table, is package engine: how a statement is written for both, and the connections that run it. What
+// is counted is added up by package tally.
 //
 // What only one feature needs stands in its folder, with its statements, as methods of its Records: package auth has who
 // may come in, report the numbers that people look at, history what happened to an event and a phone, contacts what events

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
 // Accept stores the events of one request, with everything that follows from them, in one
@@ -317,19 +318,19 @@ func (t *Tx) decide(p *encodedPlan, i int, id messaging.EventID, settle Settle) 
 	return d, nil
 }
 
-var outcomeCounts = map[messaging.Outcome]counter{
-	messaging.Planned:    countPlanned,
-	messaging.Restarted:  countRestarted,
-	messaging.Skipped:    countSkippedDecisions,
-	messaging.Cancelled:  countCancelledDecisions,
-	messaging.Cancelling: countCancelling,
-	messaging.Shadowed:   countShadowed,
-	messaging.Blocked:    countOptOuts,
-	messaging.Allowed:    countOptIns,
-	messaging.Confirmed:  countConfirmed,
+var outcomeCounts = map[messaging.Outcome]tally.Counter{
+	messaging.Planned:    tally.CountPlanned,
+	messaging.Restarted:  tally.CountRestarted,
+	messaging.Skipped:    tally.CountSkippedDecisions,
+	messaging.Cancelled:  tally.CountCancelledDecisions,
+	messaging.Cancelling: tally.CountCancelling,
+	messaging.Shadowed:   tally.CountShadowed,
+	messaging.Blocked:    tally.CountOptOuts,
+	messaging.Allowed:    tally.CountOptIns,
+	messaging.Confirmed:  tally.CountConfirmed,
 
-	messaging.Forgetting:    countForgetting,
-	messaging.ForgettingAll: countForgetting,
+	messaging.Forgetting:    tally.CountForgetting,
+	messaging.ForgettingAll: tally.CountForgetting,
 }
 
 // carryOut does exactly what a settlement says, and returns the message that now holds

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -35,9 +36,9 @@ func (s *Store) RejectRequest(ctx context.Context, r messaging.RejectedRequest) 
 		if at == 0 {
 			at = t.At
 		}
-		connector := cut(r.Connector, maxRejectedName)
+		connector := plain.Cut(r.Connector, maxRejectedName)
 		if err := t.Put(insertRejectedSQL, id, connector, int64(r.Status), r.Stage, CutReason(r.Reason),
-			cut(r.Method, maxRejectedName), int64(r.Bytes), cut(r.Sample, maxRejectedSample), at); err != nil {
+			plain.Cut(r.Method, maxRejectedName), int64(r.Bytes), plain.Cut(r.Sample, maxRejectedSample), at); err != nil {
 			return err
 		}
 		t.requestRejected(connector, &r)

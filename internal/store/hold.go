@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -69,7 +70,7 @@ var (
 // holdRow is a hold as setHold takes it.
 func holdRow(h *messaging.Hold) []any {
 	return []any{
-		string(h.Scope), h.Name, string(h.Kind), h.Account, h.Part, h.Way, cut(h.Reason, maxAnswer), h.Who, engine.Micro(h.At), engine.Micro(h.Until),
+		string(h.Scope), h.Name, string(h.Kind), h.Account, h.Part, h.Way, plain.Cut(h.Reason, maxAnswer), h.Who, engine.Micro(h.At), engine.Micro(h.Until),
 		h.Cause, int64(h.Strikes), engine.Flag(h.ByStatus), engine.Flag(h.Asked), int64(h.Probe), contentOf(h),
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
 // A database that was restored, or put back from a copy, does not know what was sent after the copy was made. So it has to know
@@ -122,7 +123,7 @@ func (s *Store) callsLater(ctx context.Context, path string) (later bool, err er
 		// A row that is not there any more, though its number was given, was cleared away; it may have been the newest one. The
 		// counters know which numbers were given (see resume).
 		query, args := `SELECT CASE WHEN coalesce(sum(value), 0) >= ?1 THEN ?2 ELSE 0 END FROM counters WHERE name = ?3 OR name = ?4
-			UNION ALL SELECT attempt FROM messages WHERE id = ?1`, []any{int64(one.id), one.attempt, counterNames[countMessages], counterNames[countFollowed]}
+			UNION ALL SELECT attempt FROM messages WHERE id = ?1`, []any{int64(one.id), one.attempt, tally.CountMessages.String(), tally.CountFollowed.String()}
 		if s.file == nil { // numbers come in blocks of a sequence there
 			query, args = fmt.Sprintf(`SELECT CASE WHEN last_value + %d > ?1 THEN CAST(?2 AS BIGINT) ELSE 0 END FROM message_numbers UNION ALL SELECT attempt FROM messages WHERE id = ?1`,
 				sequences[messageIDs].block), []any{int64(one.id), one.attempt}
@@ -177,9 +178,9 @@ func (s *Store) sign(ctx context.Context, path string) error {
 	_, _ = rand.Read(random[:]) // it never fails
 	token := int64(binary.BigEndian.Uint64(random[:])>>1 | 1)
 	err = s.writer.runBatch([]*waiting{{run: func(t *Tx) error {
-		err := t.Put(SetCountSQL, countBefore, max(before, 0))
+		err := t.Put(tally.SetCountSQL, countBefore, max(before, 0))
 		if err == nil {
-			err = t.Put(SetCountSQL, countToken, token)
+			err = t.Put(tally.SetCountSQL, countToken, token)
 		}
 		return err
 	}}})

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -47,7 +47,7 @@ func checkAttempt(a *messaging.Attempt) error {
 	if a.Owner == "" || a.Number < 1 || a.At.IsZero() {
 		return fmt.Errorf("finish message %d: needs the claim's owner and number, and the time", a.MessageID)
 	}
-	a.Answer = cut(a.Answer, maxAnswer)
+	a.Answer = plain.Cut(a.Answer, maxAnswer)
 	var words string
 	switch a.State {
 	case messaging.StateAccepted, messaging.StateWaiting:
@@ -239,12 +239,4 @@ func serviceArgs(m *messaging.Message) []any {
 }
 
 // CutReason is words as they are kept beside what they are about.
-func CutReason(words string) string { return cut(words, maxReason) }
-
-// cut shortens s to at most n bytes of whole characters.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "")
-}
+func CutReason(words string) string { return plain.Cut(words, maxReason) }

@@ -20,23 +20,31 @@ type noted struct {
 	filled bool // nothing is left to be read from the message
 }
 
+// outgoing are the changes of a transaction.
+type outgoing struct {
+	noted []noted
+	due   waits // by receiver
+}
+
+func (o *outgoing) begin() { o.noted, o.due = nil, o.due[:0] }
+
 // Note notes a change if somebody wants to know it.
 func (t *Tx) Note(about, word string, change messaging.Change, filled bool) {
 	if t.tells == nil {
 		return
 	}
 	if to := t.tells(about, word); len(to) > 0 {
-		t.noted = append(t.noted, noted{to, about + "." + word, change, filled})
+		t.outgoing.noted = append(t.outgoing.noted, noted{to, about + "." + word, change, filled})
 	}
 }
 
 var insertOutgoingSQL = engine.SQL(`INSERT INTO webhooks_out (id, receiver, subject, event_id, phone, kind, body, state, attempts, due_at, lease_ends, at, since, ended_at, reason)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'waiting', 0, ?8, 0, ?8, ?8, 0, '')`)
 
-// writeNoted writes the changes that were noted, at the end of their commit.
-func (t *Tx) writeNoted() error {
-	for i := range t.noted {
-		n := &t.noted[i]
+// write writes the changes that were noted, at the end of their commit.
+func (o *outgoing) write(t *Tx) error {
+	for i := range o.noted {
+		n := &o.noted[i]
 		c := &n.change
 		if c.Message != 0 && !n.filled {
 			if err := t.fillChange(c); err != nil {
@@ -84,4 +92,4 @@ func (t *Tx) fillChange(c *messaging.Change) error {
 }
 
 // WakeReceiver has those who tell a receiver hear, after the commit, that something is due for it at that moment.
-func (t *Tx) WakeReceiver(name string, at int64) { t.outs.note(name, at, t.At) }
+func (t *Tx) WakeReceiver(name string, at int64) { t.outgoing.due.note(name, at, t.At) }

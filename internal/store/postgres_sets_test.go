@@ -15,6 +15,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/tally"
 	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
@@ -49,7 +50,7 @@ func TestTheServerTakesEverySet(t *testing.T) {
 			t.Errorf("%s\nas a set: %s\n%v", one, form, err)
 		}
 	}
-	for name, s := range map[string]*engine.Statement{"counters": countSQL, "last events": lastSeenSQL, "consents": saveConsentSQL, "opt-outs": proposalSQL, "keys": insertKeySQL} {
+	for name, s := range map[string]*engine.Statement{"counters": tally.CountSQL, "last events": tally.LastSeenSQL, "consents": saveConsentSQL, "opt-outs": proposalSQL, "keys": insertKeySQL} {
 		if !sets[s] {
 			t.Errorf("%s have no set", name)
 		}
@@ -115,18 +116,18 @@ func TestASetChangesARowAsOftenAsItIsAsked(t *testing.T) {
 	err := commitOne(s, func(t *Tx) error {
 		for i := range int64(9) {
 			for _, name := range []string{"a", "b"} {
-				if err := t.Put(countSQL, "sum/"+name, i); err != nil {
+				if err := t.Put(tally.CountSQL, "sum/"+name, i); err != nil {
 					return err
 				}
 			}
 		}
 		for _, at := range []int64{5, 9, 7} {
-			if err := t.Put(lastSeenSQL, "newest", at); err != nil {
+			if err := t.Put(tally.LastSeenSQL, "newest", at); err != nil {
 				return err
 			}
 		}
 		for _, value := range []int64{5, 9, 7} {
-			if err := t.Put(SetCountSQL, "last", value); err != nil {
+			if err := t.Put(tally.SetCountSQL, "last", value); err != nil {
 				return err
 			}
 		}

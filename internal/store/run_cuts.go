@@ -59,21 +59,24 @@ type contactChange struct {
 	contact int64
 }
 
+// cutNotes are the facts that changed in a transaction.
+type cutNotes []contactChange
+
 // noteContact says that a fact of a contact changes in this commit, so that a part which is being cut by it is asked about it once more.
 func (t *Tx) noteContact(phone messaging.Phone, fact contactFact) {
 	if phone != "" {
-		t.changed = append(t.changed, contactChange{fact, contactHash(phone, KeyHash)})
+		t.cuts = append(t.cuts, contactChange{fact, contactHash(phone, KeyHash)})
 	}
 }
 
 // NoteConsent is noteContact of one that does not agree any more.
 func (t *Tx) NoteConsent(phone messaging.Phone) { t.noteContact(phone, factConsent) }
 
-// writeChanged notes the contacts with all cuts that are open.
-func (t *Tx) writeChanged() error {
+// write notes the contacts with all cuts that are open.
+func (n cutNotes) write(t *Tx) error {
 	for _, fact := range [...]contactFact{factBlock, factConsent, factSend} {
 		t.claimed = t.claimed[:0]
-		for _, c := range t.changed {
+		for _, c := range n {
 			if c.fact == fact {
 				t.claimed = append(t.claimed, c.contact)
 			}

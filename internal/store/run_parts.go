@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -25,7 +26,7 @@ func (t *Tx) insertPart(run messaging.RunID, p *messaging.Part) error {
 		list = run
 	}
 	err = t.Put(insertPartSQL, int64(run), int64(p.Number), int64(list), p.Rows, p.Bytes, p.SHA256, string(p.State), p.Reason,
-		int64(p.Attempt), engine.Micro(p.RetryAt), p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), engine.Micro(p.UpdatedAt), p.Resolved, "")
+		int64(p.Attempt), engine.Micro(p.RetryAt), p.CampaignID, ids, plain.Cut(p.Answer, maxAnswer), int64(p.HTTPStatus), engine.Micro(p.UpdatedAt), p.Resolved, "")
 	if err != nil {
 		return err
 	}
@@ -288,7 +289,7 @@ func (s *Store) FinishPart(ctx context.Context, p messaging.Part) error {
 		}
 		t.partState(&r, &old, p.State, int64(len(p.MessageIDs)))
 		err = t.Put(finishPartSQL, int64(p.RunID), int64(p.Number), int64(p.Attempt), string(p.State), p.Reason, engine.Micro(p.RetryAt),
-			p.CampaignID, ids, cut(p.Answer, maxAnswer), int64(p.HTTPStatus), engine.Micro(p.UpdatedAt))
+			p.CampaignID, ids, plain.Cut(p.Answer, maxAnswer), int64(p.HTTPStatus), engine.Micro(p.UpdatedAt))
 		if err != nil {
 			return err
 		}

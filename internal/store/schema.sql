@@ -896,7 +896,7 @@ CREATE TABLE counts (
 CREATE VIEW counters AS
 	SELECT name, CAST(CASE WHEN name >= 'last_event/' AND name < 'last_event0' THEN max(value) ELSE sum(value) END AS BIGINT) AS value FROM counts GROUP BY name;
 
--- What happened in each hour, as counts that are added to; see commit_hours.go. hour is hours since 1970 UTC. about is connector,
+-- What happened in each hour, as counts that are added to; see tally/hours.go. hour is hours since 1970 UTC. about is connector,
 -- trigger or job, and name is its name. what is what happened; detail is the kind of an event, the outcome of a decision, or the template
 -- of a message; of rows that were uploaded the number of their template. class is
 -- the class of an error, the rule that dropped a message or who ended it, or how long it took to arrive. writer keeps those who write at the same time

@@ -12,8 +12,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/pressly/goose/v3"
+
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A file of version 1, with what it holds, comes to a version 2 that is made up here; and what knows version 1 alone leaves it alone then.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
+	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
 // keysAtOnce is how many keys a statement inserts, and partsAtOnce how many parts one searches: the days of the usual window, which are
@@ -117,9 +118,9 @@ const (
 )
 
 func (t *Tx) markFlushed(upTo *[sequenceCount]int64) error {
-	err := t.Put(SetCountSQL, eventsKeyed, upTo[eventIDs])
+	err := t.Put(tally.SetCountSQL, eventsKeyed, upTo[eventIDs])
 	if err == nil {
-		err = t.Put(SetCountSQL, messagesKeyed, upTo[messageIDs])
+		err = t.Put(tally.SetCountSQL, messagesKeyed, upTo[messageIDs])
 	}
 	return Wrap(err, "keys")
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
+	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
 // keyLeads is the condition on a key that it leads to something: to a message that is not masked, or to the memory that its correlation key
@@ -36,13 +37,13 @@ const sweptAtOnce = 200
 func (s *Store) SweepKeys(ctx context.Context, commit func(context.Context, func(*Tx) error) error) error {
 	dead, kept := int64(0), int64(0)
 	err := s.Rows(ctx, `SELECT name, value FROM counters WHERE name IN (?1, ?2, ?3, ?4, ?5)`,
-		[]any{DeadKeys, counterNames[countEvents], counterNames[countMessages], RemovedByAge + "events", RemovedByAge + "messages"}, func(r *engine.Row) error {
+		[]any{DeadKeys, tally.CountEvents.String(), tally.CountMessages.String(), RemovedByAge + "events", RemovedByAge + "messages"}, func(r *engine.Row) error {
 			switch name, n := r.Text(), r.Int(); name {
 			case DeadKeys:
 				dead = n
-			case counterNames[countEvents]:
+			case tally.CountEvents.String():
 				kept += n
-			case counterNames[countMessages]:
+			case tally.CountMessages.String():
 				kept += 2 * n
 			case RemovedByAge + "events":
 				kept -= n

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/pressly/goose/v3"
+
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // Who tries many things one after the other, each on data of its own, would spend its time on making files and preparing statements. So

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
 // What a row held is overwritten with it (secure_delete), but SQLite leaves copies in the free room of pages when it moves rows
@@ -29,7 +30,7 @@ func (s *Store) RewriteLater(t *Tx) error {
 	if s.file == nil {
 		return nil
 	}
-	return t.Put(SetCountSQL, rewriteDue, int64(1))
+	return t.Put(tally.SetCountSQL, rewriteDue, int64(1))
 }
 
 // rewriteIfDue writes the file anew where the process before did not come to it. Nobody else has it open.
@@ -82,7 +83,7 @@ func (s *Store) Wipe(ctx context.Context, find *phones.Finder) (waits string, er
 		return "", err
 	}
 	return "", s.Write(ctx, LaneWork, func(t *Tx) error {
-		return t.Put(SetCountSQL, rewriteDue, int64(0))
+		return t.Put(tally.SetCountSQL, rewriteDue, int64(0))
 	})
 }
 

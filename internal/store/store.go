@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
+	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
 // Settle decides what to do about a proposal, now that the facts are known. It runs inside the
@@ -314,7 +315,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, pingFor)
 	defer cancel()
 	err := s.Write(ctx, laneIngest, func(t *Tx) error { // as webhooks are, which is what is asked about
-		return t.Put(SetCountSQL, "keyed/checked", t.At)
+		return t.Put(tally.SetCountSQL, "keyed/checked", t.At)
 	})
 	if errors.Is(err, ErrOverloaded) {
 		return nil // others write

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -24,9 +25,9 @@ func (s suite) errorTexts(t *testing.T) {
 		l.says(d.ID, messaging.StatusFailed, "", "error 131049: no", at)
 		e := l.claimed("5")
 		l.refused(e, messaging.StateWaiting, messaging.ErrorRecipientLimit, "error 131050: no", at)
-		got, err := l.ErrorTexts(l.ctx, time.Time{}, 0)
+		got, err := report.Records{Store: l.Store}.ErrorTexts(l.ctx, time.Time{}, 0)
 		l.must(err)
-		want := []store.ErrorText{
+		want := []report.ErrorText{
 			{Text: "error 131049: no", Sample: "error 131049: no", Failed: 1, First: at.Add(time.Hour), Last: at.Add(time.Hour), Message: d.ID},
 			{Text: "error 131050: no", Sample: "error 131050: no", Rejected: 1, First: at.Add(time.Hour), Last: at.Add(time.Hour), Message: e.ID},
 			{Text: "flow token # for +# expired", Sample: "flow  token x29 for +4477****12 expired", Rejected: 3, First: at, Last: at, Message: 3},
@@ -41,7 +42,7 @@ func (s suite) errorTexts(t *testing.T) {
 			}
 			same(t, "of the class "+class, want, ids)
 		}
-		got, err = l.ErrorTexts(l.ctx, at.Add(time.Minute), 1)
+		got, err = report.Records{Store: l.Store}.ErrorTexts(l.ctx, at.Add(time.Minute), 1)
 		if err != nil || len(got) != 1 {
 			t.Errorf("since a while, at most one: %v, %v", got, err)
 		}
@@ -83,7 +84,7 @@ func (s suite) errorTexts(t *testing.T) {
 		d := l.claimed("1", func(p *messaging.Plan) { p.Proposals[0].Message.Send.Forget = true })
 		l.refused(d, messaging.StateAccepted, "", "", at)
 		l.says(d.ID, messaging.StatusFailed, "", "your code is 734912, but nobody is there", at)
-		got, err := l.ErrorTexts(l.ctx, time.Time{}, 0)
+		got, err := report.Records{Store: l.Store}.ErrorTexts(l.ctx, time.Time{}, 0)
 		if err != nil || len(got) != 1 || got[0].Sample != "your code is #, but nobody is there" {
 			t.Errorf("%+v, %v", got, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
 // counted are the counts of a query, a line each, in the order of the lines.
@@ -127,7 +128,7 @@ func (s suite) whatHappensIsCountedInItsHour(t *testing.T) {
 		"02 14:00 trigger cancelled remind/reminder/GB/event 1",
 		"02 14:00 trigger decision remind/cancelling// 1",
 		"02 14:00 trigger decision remind/planned// 2",
-		"02 14:00 trigger delivered remind/reminder/GB/" + store.ArrivalTime(4*time.Second) + " 1",
+		"02 14:00 trigger delivered remind/reminder/GB/" + tally.ArrivalTime(4*time.Second) + " 1",
 		"02 14:00 trigger queued remind/reminder/BR/ 1",
 		"02 14:00 trigger queued remind/reminder/GB/ 1",
 		"02 14:00 trigger read remind/reminder/GB/ 1",

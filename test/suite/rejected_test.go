@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/report"
 )
 
 func (s suite) rejected(t *testing.T) {
@@ -17,9 +17,9 @@ func (s suite) rejected(t *testing.T) {
 		a.Reason = reason
 		l.must(l.Finish(l.ctx, a))
 	}
-	want := func(now time.Time, counts ...store.RejectedCount) {
+	want := func(now time.Time, counts ...report.RejectedCount) {
 		t.Helper()
-		got, err := l.Rejected(l.ctx, now)
+		got, err := report.Records{Store: l.Store}.Rejected(l.ctx, now)
 		l.must(err)
 		same(t, "rejected at "+now.String(), counts, got)
 	}
@@ -32,7 +32,7 @@ func (s suite) rejected(t *testing.T) {
 	for range 2 { // told twice, it failed once
 		l.must(l.FinishPoll(l.ctx, messaging.Poll{MessageID: d.ID, Status: messaging.StatusFailed, Error: "insufficient points", Final: true, At: noon}))
 	}
-	first := []store.RejectedCount{
+	first := []report.RejectedCount{
 		{State: "rejected", Reason: "refused by the service (402): insufficient points", N: 2},
 		{State: "rejected", Reason: "number # is bad", N: 1},
 		{State: "rejected", Reason: "number # is bad [2J", N: 1},
@@ -46,8 +46,8 @@ func (s suite) rejected(t *testing.T) {
 	for i := range 60 {
 		end(fmt.Sprint("many ", i), fmt.Sprintf("reason %c%c", 'a'+i%26, 'a'+i/26))
 	}
-	got, err := l.Rejected(l.ctx, noon.Add(30*time.Hour))
-	if err != nil || len(got) != 51 || got[0] != (store.RejectedCount{State: "rejected", Reason: "other reasons", N: 10}) {
+	got, err := report.Records{Store: l.Store}.Rejected(l.ctx, noon.Add(30*time.Hour))
+	if err != nil || len(got) != 51 || got[0] != (report.RejectedCount{State: "rejected", Reason: "other reasons", N: 10}) {
 		t.Errorf("%d reasons, the first %+v (%v)", len(got), got[0], err)
 	}
 	want(noon.Add(24*time.Hour), got...) // what is old was cleared away

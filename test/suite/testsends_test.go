@@ -77,9 +77,9 @@ func (s suite) aTestThatFailsIsInNoListOfErrors(t *testing.T) {
 	failed := l.claimed("2", asTest)
 	l.mustFinish(failed, messaging.StateAccepted)
 	l.seen(failed.ID, messaging.Poll{Status: messaging.StatusFailed, Error: "no such number", Class: messaging.ErrorPermanent, At: noon.Add(2 * time.Hour), Final: true})
-	texts, err := l.ErrorTexts(l.ctx, time.Time{}, 9)
+	texts, err := report.Records{Store: l.Store}.ErrorTexts(l.ctx, time.Time{}, 9)
 	l.must(err)
-	same(t, "what the service said", []store.ErrorText{}, texts)
+	same(t, "what the service said", []report.ErrorText{}, texts)
 	same(t, "counts", []string{"02 12:00 trigger tested remind/reminder/GB/ 1"}, l.counted(everything))
 	optOut := attempt(l.claimed("3", asTest), messaging.StateRejected)
 	optOut.Words, optOut.Class = "he does not want any", messaging.ErrorOptOut

@@ -4,7 +4,7 @@
 // Read in this order:
 //
 //  1. statement.go, dialect.go: how a statement is written, and what differs between the engines.
-//  2. connection.go: what a transaction asks of the connection that it runs on; sqlite.go and postgres.go are the two there are.
+//  2. tx.go: a transaction; connection.go: what it asks of the connection that it runs on; sqlite.go and postgres.go are the two there are.
 //  3. pool.go, row.go, select.go: how rows are read and lists asked for.
 //  4. dsn.go, sqlite_connect.go, postgres_connect.go: from an address to connections; migrate.go: to the schema that the program knows.
 //  5. sqlite_checkpoint.go, sqlite_rewrite.go: how the log of SQLite gets into its file, and what was removed out of it.
