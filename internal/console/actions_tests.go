@@ -41,8 +41,12 @@ func (c *Console) confirmSendTest(ctx context.Context, f form) (confirmPage, err
 		},
 		Fields: []field{
 			{Name: "to", Label: "To whom (test_numbers)", Required: true},
-			{Name: "event", Label: "Number of a stored event", Note: "Empty: a sample of the sender.", Longest: 20},
 		},
+	}
+	if event := f.Get("event"); event != "" {
+		p.Words = append(p.Words, "It is filled in with event "+event+", as it is stored.")
+	} else {
+		p.Fields = append(p.Fields, field{Name: "event", Label: "Number of a stored event", Note: "Empty: a sample of the sender.", Longest: 20})
 	}
 	if status.Daemon == nil || len(status.Daemon.TestNumbers) == 0 {
 		p.Nothing = true

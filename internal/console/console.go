@@ -114,6 +114,7 @@ func (c *Console) Handler() http.Handler {
 		"GET /config":                c.config,
 		"GET /playground":            c.playground,
 		"POST /playground":           c.playground,
+		"GET " + pastPath:            c.past,
 		"GET " + simulationPath:      c.simulation,
 		"GET /overlap":               c.overlap,
 		"GET /system":                c.system,

@@ -121,6 +121,9 @@ func (c *Console) playground(r *http.Request) (page, error) {
 	if err := v.fill(c, r, do); err != nil {
 		return page{}, err
 	}
+	if do == "past" {
+		return c.beginPast(r, v.Text)
+	}
 	if r.Method == http.MethodPost && do != "try" && do != "" || v.Event == 0 && v.Connector == "" {
 		return shown, nil
 	}

@@ -97,14 +97,6 @@ func (c *Console) compared(ctx context.Context, v *simulationPage, who access.Wh
 	return nil
 }
 
-// Part is how much of the simulation is played, of a hundred.
-func (v *simulationPage) Part() int64 {
-	if v.Of == 0 {
-		return 0
-	}
-	return min(99, 100*v.Events/v.Of)
-}
-
 // Otherwise says how many messages would be otherwise.
 func (v *simulationPage) Otherwise() string {
 	return units.Count(len(v.Changes)+v.More, "message")

@@ -57,6 +57,14 @@ type Status struct {
 	Notes    []string  `json:"notes,omitempty" kind:"text"`
 }
 
+// Part is how much of it is played, of a hundred.
+func (s Status) Part() int64 {
+	if s.Of == 0 {
+		return 0
+	}
+	return min(99, 100*s.Events/s.Of)
+}
+
 // mostKept is how many changes a Runner keeps: a page shows no more, and "nudgewire simulate" has all.
 const mostKept = 500
 

@@ -75,6 +75,35 @@ export const actions = [
     await page.getByRole('button', {name: 'Try', exact: true}).click();
     await sees('1 of the answers below would be another');
   }},
+  {name: 'play an edited rule over the last events', do: async (page, {sees}) => {
+    await page.goto('/playground?trigger=abandoned-cart');
+    const rules = page.getByRole('textbox', {name: 'YAML'});
+    await page.getByRole('button', {name: 'Compare over the last 100 events'}).click();
+    await sees('The same messages to the same people, since');
+    await rules.fill((await rules.inputValue()).replace('>= 50', '>= 5'));
+    await page.getByRole('button', {name: 'Compare over the last 100 events'}).click();
+    await sees('message more, since');
+    await sees('+447700900102');
+    await rules.fill('triggers: [');
+    await page.getByRole('button', {name: 'Compare over the last 100 events'}).click();
+    await sees('cannot be used');
+  }},
+  {name: 'play an edited rule over the last events without scripts', scripts: false, do: async (page, {sees}) => {
+    await page.goto('/playground?trigger=abandoned-cart');
+    await page.getByRole('button', {name: 'Compare over the last 100 events'}).click();
+    await sees('Over the last events');
+    await page.goto('/playground/past');
+    for (const again = page.getByRole('link', {name: 'Look again'}); await again.count() > 0;) await again.click();
+    await sees('The same messages to the same people, since');
+  }},
+  {name: 'send a test of what was tried', do: async (page, {sees, told}) => {
+    await page.goto(`/playground?event=${told.event.waiting}`);
+    await page.getByRole('button', {name: 'Send a test of it…'}).first().click();
+    await sees(`It is filled in with event ${told.event.waiting}, as it is stored.`);
+    await page.getByLabel('me', {exact: true}).check();
+    await page.getByRole('button', {name: 'Send the test'}).click();
+    await sees('A test goes to me as this message');
+  }},
   {name: 'halt a trigger, and let it go on', scripts: false, do: async (page, {sees}) => {
     await page.goto('/triggers/abandoned-cart');
     await page.getByRole('button', {name: 'Halt this trigger'}).click();

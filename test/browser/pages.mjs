@@ -40,6 +40,7 @@ export const pages = [
   {name: 'playground', path: '/playground?trigger=abandoned-cart', heading: 'Playground', sees: ['What would happen', 'Load the rule', 'verified by']},
   {name: 'playground-of-an-event', shown: {as: 'console-playground'}, path: told => `/playground?event=${told.event.skipped}&trigger=abandoned-cart`, heading: 'Playground',
     sees: ['as it is stored', 'cart.total >= 50', '12.00', 'By the edited rules'], viewer: {sees: ['needs the scope phones']}},
+  {name: 'playground-past', path: '/playground/past', heading: 'The last events by edited rules', sees: ['Over the last events']},
   {name: 'config', path: '/config', heading: 'Config', sees: ['the same', 'cancel_on: shop.order.created', '${SHOP_SECRET}', 'started'],
     viewer: {sees: ['cancel_on: shop.order.created', 'needs the scope admin'], hides: ['started']}},
   {name: 'simulation', path: '/simulation', heading: 'Simulation', sees: ['what was really sent', 'Play'], viewer: {sees: [], hides: ['Compare the config']}},
