@@ -113,7 +113,10 @@ func (k *compiler) kind(path, kind string) {
 	for i, one := range canonicalKinds {
 		known[i] = one.Kind
 	}
-	if near := nearest.Of(kind, known); near != "" && !slices.Contains(known, kind) && nearlySame(near, kind) {
+	if slices.Contains(known, kind) {
+		return
+	}
+	if near := nearest.Of(kind, known); near != "" && nearlySame(near, kind) {
 		k.Warn(path, fmt.Sprintf("%q is not one of the common kinds", kind), fmt.Sprintf("did you mean %q?", near))
 	}
 }

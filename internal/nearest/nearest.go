@@ -40,9 +40,9 @@ func Of(word string, known []string) string {
 	return best
 }
 
-func fold(word string) string {
-	return strings.NewReplacer("_", "-", " ", "-").Replace(strings.ToLower(strings.TrimSpace(word)))
-}
+var dashes = strings.NewReplacer("_", "-", " ", "-")
+
+func fold(word string) string { return dashes.Replace(strings.ToLower(strings.TrimSpace(word))) }
 
 // allowed is how many edits still count as a slip of the fingers in a word of n characters.
 func allowed(n int) int {

@@ -41,7 +41,9 @@ var SQLiteDialect = Dialect{
 
 // SQL is query in this engine's own words.
 func (d Dialect) SQL(query string) string {
-	query = d.marks.Replace(query)
+	if strings.Contains(query, "{{") { // each mark begins so, and most queries have none
+		query = d.marks.Replace(query)
+	}
 	if d.numbered {
 		query = placeholders.ReplaceAllString(query, "$$$1")
 	}
