@@ -84,7 +84,7 @@ type comparing struct {
 }
 
 // leftOut counts what cannot be played.
-type leftOut struct{ forgotten, replays, byHand, again, blanked, unread, excluded int64 }
+type leftOut struct{ forgotten, replays, byHand, again, blanked, unread, excluded, underWay int64 }
 
 // A player is a world and what it sends.
 type player struct {

@@ -168,3 +168,30 @@ func TestALowerLimitOfAListTakesWhatIsBeyondIt(t *testing.T) {
 		t.Errorf("%d are beyond it, %d are gone: %s", len(beyond), len(gone), diff)
 	}
 }
+
+// What a person paused is not what the config would send besides: rows of a run that is not over are left out of a comparison with the ledger, and told.
+func TestRowsOfARunThatIsPausedAreNotNew(t *testing.T) {
+	head, _, _ := strings.Cut(shop, "triggers:")
+	_, stock, _ := strings.Cut(listsOf(t), "  stock:")
+	text := head + "jobs:\n  stock:" + strings.Replace(stock, "WED", "SUN", 1) // an hour before the month is over, and in quiet hours
+	rules, edited := rulesOf(t, text), rulesOf(t, strings.Replace(text, "template_id: 8", "template_id: 9", 1))
+	past := month(t, &rules, 10, 0)
+	runs, err := past.Store.Runs(t.Context(), store.RunFilter{Limit: 1})
+	if err != nil || len(runs) != 1 || runs[0].State != messaging.RunUploading {
+		t.Fatal(runs, err)
+	}
+	run := runs[0]
+	run.State, run.Before, run.Reason, run.Stopped = messaging.RunPaused, messaging.RunUploading, "paused by ann", messaging.StopPerson
+	run.Owner, run.LeaseEnd = "", time.Time{}
+	if err := past.Store.SetRun(t.Context(), "", run, messaging.RunUploading); err != nil {
+		t.Fatal(err)
+	}
+	past.Until = past.Until.Add(12 * time.Hour)
+	got := compare(t, past, nil, &rules)
+	if want := "60 rows of runs that are paused or under way were not sent so far, and are left out"; got.Differs() || !slices.Contains(got.Notes, want) {
+		t.Errorf("%d changes, the first %+v; %q", len(got.Changes), got.Changes[:min(1, len(got.Changes))], got.Notes)
+	}
+	if !compare(t, past, &rules, &edited).Differs() {
+		t.Error("two configs do not differ in them")
+	}
+}

@@ -55,11 +55,16 @@ func (c *comparing) finish(ctx context.Context) (*Comparison, error) {
 	return &c.out, nil
 }
 
-// compared reports whether something is said of a message: one of the time that is looked at, whose event was played, and that was not
-// about to be sent just now.
+// compared reports whether something is said of a message: one of the time that is looked at, whose event was played, and that
+// does not wait to be sent.
 func (c *comparing) compared(m messageKey, one *pair) bool {
 	if m.run != 0 {
-		if run := c.known[m.run]; run == nil || run.StartedAt.Before(c.From) {
+		run := c.known[m.run]
+		if run == nil || run.StartedAt.Before(c.From) {
+			return false
+		}
+		if c.was == nil && one.ledger == nil && !run.State.Final() {
+			c.left.underWay++
 			return false
 		}
 	} else if m.event < c.first || c.skipped[m.event] {
@@ -130,6 +135,7 @@ func (c *comparing) notes() (notes []string) {
 		{c.left.again, "%d runs that sent rows of an earlier one again are left out, with what they led to"},
 		{c.left.blanked, "%d runs whose rows are not kept any more are left out: what they sent counts in no limit"},
 		{c.left.unread, "%d runs read no list, because they were skipped or failed: who was on it is not known, and it is not played"},
+		{c.left.underWay, "%d rows of runs that are paused or under way were not sent so far, and are left out"},
 		{c.left.excluded, "%d rows that were left out when their list was read stay left out: what is stored of them is not enough to send them"},
 	} {
 		if n.count > 0 {
