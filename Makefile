@@ -49,11 +49,11 @@ lint: part
 	$(PART) lint $(LINT) run ./...
 
 # A test that was skipped did not hold, so each is named at the end.
-# The rooms that take longest are named first, so that none of them is left alone at the end, and three at a time on two processors: many tests wait
+# The rooms that take longest are named first, so that none of them is left alone at the end, and four at a time on two processors: many tests wait
 # more than they compute.
 test: part
-	$(PART) $(NOSKIP) -memory -log $(LOGS)/test.log test go test -vet=off -race -json -timeout 60m -p 3 -parallel 4 \
-		./internal/store ./test/suite ./internal/app ./cmd/nudgewire ./test/browser ./test/torture ./...
+	$(PART) $(NOSKIP) -memory -log $(LOGS)/test.log test go test -vet=off -race -json -timeout 60m -p 4 -parallel 4 \
+		./internal/app ./cmd/nudgewire ./internal/store/... ./test/suite ./test/browser ./test/torture ./internal/simulation ./scheduler ./test/bench ./internal/lists ./...
 
 # Without cgo the pure-Go SQLite stands in under the same driver name. Who stands on the store does not see which it is, so beside
 # the store's own tests and backups only a daemon whose disk or file is bad, or comes back, is tested again. Nothing of PostgreSQL
