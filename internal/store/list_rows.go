@@ -294,9 +294,11 @@ func HasRow(number string) string {
 // mayHaveArrived is the condition on a part p that those on it got its file, or may have.
 const mayHaveArrived = `(p.state = 'uploading' OR p.state = 'accepted' OR p.state = 'in_doubt')`
 
+// An empty text is added to the phone because SQLite plans a statement anew each time that a bare parameter is bound which may decide whether an
+// index with a condition helps, here that of phones that are not empty: it took nine tenths of the query.
 var pastPartsSQL = engine.SQL(`SELECT DISTINCT p.run_id, p.number, p.claimed_at, r.category, r.job FROM list_rows l
 		JOIN parts p ON p.list_id = l.run_id JOIN runs r ON r.id = p.run_id JOIN part_rows x ON ` + HasRow("l.number") + `
-		WHERE l.phone = ?1 AND l.phone <> '' AND l.number > 0 AND p.claimed_at >= ?2 AND ` + mayHaveArrived)
+		WHERE l.phone = ?1 || '' AND l.phone <> '' AND l.number > 0 AND p.claimed_at >= ?2 AND ` + mayHaveArrived)
 
 // pastParts calls each for the files with a phone that were uploaded since then, are being uploaded, or may have been: once for a file, however
 // often the phone stands on it.
