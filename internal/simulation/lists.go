@@ -127,19 +127,18 @@ func (l *lists) claim(ctx context.Context, w *World) error {
 			g.err = cmp.Or(l.jobs.Work(ctx, run), g.err)
 		})
 		l.going = append(l.going, g)
-		w.heed("", w.now)
 	}
 	return nil
 }
 
-// next is when a run goes on next.
-func (l *lists) next() (at time.Time, is bool) {
+// next is when a run goes on next; zero is never.
+func (l *lists) next() (at time.Time) {
 	for _, g := range l.going {
-		if !is || g.until.Before(at) {
-			at, is = g.until, true
+		if at.IsZero() || g.until.Before(at) {
+			at = g.until
 		}
 	}
-	return at, is
+	return at
 }
 
 // listsTurn takes the runs that are due as far as they can go.

@@ -245,13 +245,3 @@ func TestABlockByHandHoldsFromItsTime(t *testing.T) {
 		})
 	}
 }
-
-func BenchmarkCompare(b *testing.B) {
-	rules, later := rulesOf(b, shop), rulesOf(b, strings.Replace(shop, "wait: 45m", "wait: 2h", 1))
-	past := month(b, &rules, 20_000, 7000)
-	for b.Loop() {
-		got := compare(b, past, &rules, &later)
-		b.ReportMetric(float64(len(got.Changes)), "changes")
-	}
-	b.ReportMetric(float64(b.N)*20_000/b.Elapsed().Seconds(), "events/s")
-}

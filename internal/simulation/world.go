@@ -89,7 +89,7 @@ type World struct {
 
 	rules    Rules
 	now      time.Time
-	dueFrom  time.Time // nothing falls due before it; zero where that is not known
+	stop     context.CancelCauseFunc // ends what is done now, with why; nil while nothing is
 	service  played
 	accounts []account
 	lists    lists
@@ -98,8 +98,36 @@ type World struct {
 // An account is one of the service's, with its rooms.
 type account struct {
 	store.Account
+	name    string
 	sender  *sender.Sender
 	tracker *tracker.Tracker
+
+	sends, looks next // of messages, and of looks at what became of them
+}
+
+// A next is when something falls due next. It is found out by a question to the store, and lowered by whatever is stored meanwhile: then
+// it may be too early, where what was stored is gone again.
+type next struct {
+	at    time.Time // zero is never
+	exact bool
+}
+
+func (n *next) lower(at time.Time) {
+	if n.at.IsZero() || at.Before(n.at) {
+		n.at, n.exact = at, false
+	}
+}
+
+func (n *next) due(now time.Time) bool { return !n.at.IsZero() && !n.at.After(now) }
+
+// ask finds it out.
+func (n *next) ask(of func() (time.Time, bool, error)) error {
+	at, is, err := of()
+	if !is {
+		at = time.Time{}
+	}
+	n.at, n.exact = at, true
+	return err
 }
 
 // Begin makes a world without a past, in which it is start. The one before it ends.
@@ -138,24 +166,35 @@ func (s *Simulator) Begin(ctx context.Context, r Rules, service Service, start t
 func (w *World) options() store.Options {
 	set := w.rules.Triggers
 	return store.Options{
-		Scratch: true, Now: w.Now, Settle: triggers.Settle, Due: w.due,
-		Sends: func(trigger string) bool { return set.ModeOf(trigger) == triggers.Live },
-		OnDue: w.heed, OnPoll: w.heed,
+		Scratch: true, Stepped: true, Now: w.Now, Settle: triggers.Settle, Due: w.due,
+		Sends:     func(trigger string) bool { return set.ModeOf(trigger) == triggers.Live },
+		OnDue:     func(of string, at time.Time) { w.heed(of, at, func(a *account) *next { return &a.sends }) },
+		OnPoll:    func(of string, at time.Time) { w.heed(of, at, func(a *account) *next { return &a.looks }) },
+		OnEnd:     w.ends,
 		OnDoubt:   w.onDoubt,
 		OwnExpiry: w.ownExpiry,
 		FirstPoll: func(_ string, accepted time.Time, _ int64) time.Time { return w.accounts[0].tracker.First(accepted) },
 	}
 }
 
-// heed takes up that something falls due. The store calls it before it answers whoever stored that.
-func (w *World) heed(_ string, at time.Time) {
-	if at.Before(w.dueFrom) {
-		w.dueFrom = at
+// heed takes up that something of an account falls due. The store calls it before it answers whoever stored that.
+func (w *World) heed(of string, at time.Time, next func(*account) *next) {
+	for i := range w.accounts {
+		if a := &w.accounts[i]; of == a.name || of == store.EveryAccount {
+			next(a).lower(at)
+		}
+	}
+}
+
+// ends has what is done now end, because the data is at its end: else the sender would offer it for good what became of its call.
+func (w *World) ends(why error) {
+	if w.stop != nil {
+		w.stop(why)
 	}
 }
 
 func (w *World) account(name string, slot int) account {
-	a := account{Account: w.Store.Account(name, slot)}
+	a := account{Account: w.Store.Account(name, slot), name: name, sends: next{at: w.now}, looks: next{at: w.now}}
 	a.tracker = tracker.New(tracker.Options{
 		Store: a.Account, API: &w.service, Budget: pace.NewBudget(0), Plan: w.rules.Plan, Now: w.Now, Jitter: noJitter, Classify: w.rules.Errors.Class,
 		Reported: func(m *messaging.Message, p *messaging.Poll) { a.sender.StatusReported(m, p) },
@@ -250,81 +289,133 @@ func (w *World) TakePast(ctx context.Context, e messaging.Event) (messaging.Rece
 
 // RunUntil carries out all that falls due until a time, which it then is.
 func (w *World) RunUntil(ctx context.Context, end time.Time) error {
-	_, err := w.RunToEnd(ctx, end)
+	_, err := w.run(ctx, end, false)
 	if end.After(w.now) {
 		w.now = end
 	}
 	return err
 }
 
+// RunToEnd carries out all that waits, until a time at the latest, and reports whether anything waits still. The world's time is that of the
+// last thing that it did.
+func (w *World) RunToEnd(ctx context.Context, latest time.Time) (waits bool, err error) {
+	return w.run(ctx, latest, true)
+}
+
 // mostIdle is how many turns in which nothing moves show that what is due is taken by nobody. A turn without a call may have put off or
 // dropped what was due.
 const mostIdle = 1000
 
-// RunToEnd carries out all that waits, until a time at the latest, and reports whether anything waits still. The world's time is that of the
-// last thing that it did.
-func (w *World) RunToEnd(ctx context.Context, latest time.Time) (waits bool, err error) {
-	if latest.Before(w.dueFrom) {
-		return true, nil
+// run carries out what falls due until a time. With exact the world's time is never one at which nothing happens.
+func (w *World) run(ctx context.Context, latest time.Time, exact bool) (waits bool, err error) {
+	if at := w.next(); at.IsZero() || !exact && at.After(latest) {
+		return !at.IsZero(), nil
 	}
+	var done context.CancelCauseFunc
+	ctx, done = context.WithCancelCause(ctx)
+	defer done(nil)
+	w.stop = done
+	defer func() { w.stop = nil }()
 	for idle := 0; ; {
-		at, waits, err := w.next(ctx)
-		if err != nil || !waits || at.After(latest) {
-			if w.dueFrom = at; err == nil && !waits {
-				w.dueFrom = latest
+		at := w.next()
+		if exact && at.After(w.now) {
+			if err := w.ask(ctx); err != nil {
+				return true, err
 			}
-			return waits, err
+			at = w.next()
+		}
+		if at.IsZero() || at.After(latest) {
+			return !at.IsZero(), nil
 		}
 		if at.After(w.now) {
 			w.now, idle = at, 0
 		}
-		if idle++; idle > mostIdle {
-			return true, fmt.Errorf("what is due at %s is taken by nobody", units.Stamp(at))
+		moved, err := w.turn(ctx)
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
 		}
-		if err := w.turn(ctx); err != nil {
+		if err != nil {
 			return true, err
 		}
+		if idle++; moved {
+			idle = 0
+		} else if idle > mostIdle {
+			return true, fmt.Errorf("what is due at %s is taken by nobody", units.Stamp(at))
+		}
 	}
 }
 
-// next is when something falls due next.
-func (w *World) next(ctx context.Context) (at time.Time, waits bool, err error) {
-	for i := range w.accounts {
-		a := &w.accounts[i]
-		for _, ask := range []func() (time.Time, bool, error){
-			func() (time.Time, bool, error) { return a.NextDue(ctx) }, func() (time.Time, bool, error) { return a.NextPoll(ctx) },
-		} {
-			one, is, err := ask()
-			if err != nil {
-				return at, false, err
-			}
-			if is && (!waits || one.Before(at)) {
-				at, waits = one, true
-			}
+// next is when something falls due next, or may; zero is never.
+func (w *World) next() (at time.Time) {
+	earlier := func(one time.Time) {
+		if !one.IsZero() && (at.IsZero() || one.Before(at)) {
+			at = one
 		}
 	}
-	if one, is := w.lists.next(); is && (!waits || one.Before(at)) {
-		at, waits = one, true
+	for i := range w.accounts {
+		earlier(w.accounts[i].sends.at)
+		earlier(w.accounts[i].looks.at)
 	}
-	return at, waits, nil
+	earlier(w.lists.next())
+	return at
 }
 
-// turn does what is due now: first what the service told is heard, then messages go, and then lists go on.
-func (w *World) turn(ctx context.Context) error {
+// ask finds out what is not known exactly.
+func (w *World) ask(ctx context.Context) (err error) {
 	for i := range w.accounts {
 		a := &w.accounts[i]
-		_, err := a.tracker.Turn(ctx)
-		if err == nil {
-			_, err = a.sender.Turn(ctx)
+		if !a.sends.exact {
+			err = a.askSends(ctx)
 		}
-		if errors.Is(err, tracker.ErrHalted) || errors.Is(err, sender.ErrHalted) || err == nil && len(w.Store.HoldsOf(ofService)) > 0 {
-			err = ErrHalts
+		if err == nil && !a.looks.exact {
+			err = a.askLooks(ctx)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return w.listsTurn(ctx)
+	return nil
+}
+
+func (a *account) askSends(ctx context.Context) error {
+	return a.sends.ask(func() (time.Time, bool, error) { return a.NextDue(ctx) })
+}
+
+func (a *account) askLooks(ctx context.Context) error {
+	return a.looks.ask(func() (time.Time, bool, error) { return a.NextPoll(ctx) })
+}
+
+// turn does what is due now: first what the service told is heard, then messages go, and then lists go on. moved is false where nothing was due.
+func (w *World) turn(ctx context.Context) (moved bool, err error) {
+	for i := range w.accounts {
+		a := &w.accounts[i]
+		n, err := a.turn(ctx, w.now)
+		if errors.Is(err, tracker.ErrHalted) || errors.Is(err, sender.ErrHalted) || err == nil && len(w.Store.HoldsOf(ofService)) > 0 {
+			err = ErrHalts
+		}
+		if err != nil {
+			return false, err
+		}
+		moved = moved || n > 0
+	}
+	return moved, w.listsTurn(ctx)
+}
+
+// turn does what is due of an account, and says of how many messages.
+func (a *account) turn(ctx context.Context, now time.Time) (n int, err error) {
+	if a.looks.due(now) {
+		if n, err = a.tracker.Turn(ctx); err == nil {
+			err = a.askLooks(ctx)
+		}
+	}
+	if err == nil && a.sends.due(now) {
+		var sent int
+		if sent, err = a.sender.Turn(ctx); err == nil {
+			err = a.askSends(ctx)
+		}
+		n += sent
+	}
+	return n, err
 }
 
 // ofService is a hold that the service's refusals lead to; of a run that was stopped nothing goes, and all else does.

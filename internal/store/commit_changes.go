@@ -21,7 +21,7 @@ import (
 // writeNoted writes what was noted, in this order. The audit is last: who holds the end of its chain waits for nobody any more.
 func (t *Tx) writeNoted() error {
 	err := t.outgoing.write(t)
-	if err == nil {
+	if err == nil && !t.bare {
 		err = t.tally.Write(t.Tx)
 	}
 	if err == nil {

@@ -99,6 +99,7 @@ type groupCommit struct {
 	wake    []chan struct{} // one for each of them
 	stopped sync.WaitGroup
 	pool    sync.Pool
+	stepped *stepped // runs operations in the place of flushers, of which there is none then; nil where there are
 }
 
 func newGroupCommit(limit, most int, runners ...runner) *groupCommit {
@@ -118,6 +119,9 @@ func newGroupCommit(limit, most int, runners ...runner) *groupCommit {
 // know whether its write happened can do nothing right. Those of laneIngest can: whoever sent the event comes again, and then it is
 // known. They go with ErrUnanswered, and what run has captured is the flusher's from then on.
 func (g *groupCommit) do(ctx context.Context, l lane, o waiting) error {
+	if g.stepped != nil {
+		return g.stepped.do(ctx, o)
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -302,6 +306,9 @@ func commit(r runner, batch []*waiting) {
 
 // close takes no more, waits until all that was taken is on disk, and ends the flusher.
 func (g *groupCommit) close() {
+	if g.stepped != nil {
+		g.stepped.close()
+	}
 	g.mu.Lock()
 	g.closed = true
 	for range g.idle {

@@ -44,6 +44,7 @@ type shared struct {
 	now        func() time.Time // the clock's, or Options.Now
 	hooks      hooks
 	tells      func(about, word string) []string // see Options; nil where nobody ever wants to know
+	bare       bool                              // what only people read is not written: counts, and what tells that an event is not read yet
 }
 
 // hooks are called by the flusher after a commit, before its callers are answered.

@@ -256,7 +256,7 @@ func (t *Tx) insertEvent(p *encodedPlan) (id int64, err error) {
 	if err == nil && p.byPhone != 0 {
 		err = t.peers.remember(t, key{Part: phonesOfEvents, Hash: p.byPhone, ID: id}, true)
 	}
-	if err == nil && !p.plan.Later { // else it is read once what it lacks was looked up
+	if err == nil && !p.plan.Later && !t.bare { // else it is read once what it lacks was looked up
 		err = t.Put(unreadSQL, id)
 	}
 	return id, err

@@ -145,8 +145,8 @@ var (
 			AND (?9 = 0 OR tries = 0) AND (?4 = '' OR replace(?4, ',' || phone || ',', '') = ?4) AND (?5 = '' OR replace(send, ?5, '') = send) AND (?6 = '' OR replace(send, ?6, '') = send)
 			AND (?7 = '' OR replace(send, ?7, '') = send) AND (?8 = '' OR replace(send, ?8, '') = send)
 		ORDER BY due_at, id LIMIT 1 {{skip locked}}`)
-	claimSQL = engine.SQL(`UPDATE messages SET state = 'sending', reason = '', owner = ?1, attempt = attempt + 1, lease_ends = ?2, claimed_at = ?3, updated_at = ?3
-		WHERE id IN (` + engine.Placeholders(4) + `)`)
+	claimSQL = engine.ForIDs(`UPDATE messages SET state = 'sending', reason = '', owner = ?1, attempt = attempt + 1, lease_ends = ?2, claimed_at = ?3, updated_at = ?3
+		WHERE id`, 4)
 )
 
 // claim appends up to n claimed messages of one lane to got; for a probe of those that other means.
@@ -266,7 +266,7 @@ func (t *Tx) dropMessage(d *claimed, v *messaging.Verdict, now time.Time) error 
 	return t.Put(dropSQL, int64(d.ID), v.Reason, engine.Micro(now))
 }
 
-var nextDue = `SELECT due_at FROM messages WHERE state = 'waiting' AND account = ?3 AND category = ?1 AND due_at >= ?2 AND ` + unheld + ` ORDER BY due_at LIMIT 1`
+var nextDueSQL = engine.SQL(`SELECT due_at FROM messages WHERE state = 'waiting' AND account = ?3 AND category = ?1 AND due_at >= ?2 AND ` + unheld + ` ORDER BY due_at LIMIT 1`)
 
 // NextDue is the earliest due time of all that waits and is not halted, past or future; ok is
 // false when nothing does. What waits of accounts that are gone counts as held.
@@ -292,7 +292,7 @@ func (s *Store) nextDue(ctx context.Context, account string, lanes ...messaging.
 		if s.writer != nil {
 			from = s.writer.peers.lowWater().from(account, lane.Lane(), engine.Micro(s.writer.now()))
 		}
-		due, found, err := s.Earliest(ctx, nextDue, string(lane), from, account)
+		due, found, err := s.next(ctx, nextDueSQL, string(lane), from, account)
 		if err != nil {
 			return time.Time{}, false, fmt.Errorf("next due: %w", err)
 		}

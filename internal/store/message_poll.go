@@ -19,7 +19,7 @@ func (s *Store) ClaimPolls(ctx context.Context, now time.Time, lease time.Durati
 var (
 	duePollsSQL = engine.SQL(`SELECT ` + followedColumns + ` FROM messages
 		WHERE next_poll_at > 0 AND account = ?3 AND next_poll_at <= ?1 ORDER BY next_poll_at, id LIMIT ?2 + 0 {{skip locked}}`)
-	claimPollSQL = engine.SQL(`UPDATE messages SET next_poll_at = ?1 WHERE id IN (` + engine.Placeholders(2) + `)`)
+	claimPollSQL = engine.ForIDs(`UPDATE messages SET next_poll_at = ?1 WHERE id`, 2)
 )
 
 // claimPolls takes up to n messages of an account that are due, longest waiting first, and puts their
@@ -158,9 +158,11 @@ func (s *Store) NextPoll(ctx context.Context) (at time.Time, ok bool, err error)
 	return s.nextPoll(ctx, "")
 }
 
+var nextPollSQL = engine.SQL(`SELECT next_poll_at FROM messages WHERE next_poll_at > 0 AND account = ?1 ORDER BY next_poll_at LIMIT 1`)
+
 // nextPoll is when the next look at any message of an account is due, past or future; ok is false when
 // none is followed.
 func (s *Store) nextPoll(ctx context.Context, account string) (at time.Time, ok bool, err error) {
-	at, ok, err = s.Earliest(ctx, `SELECT next_poll_at FROM messages WHERE next_poll_at > 0 AND account = ?1 ORDER BY next_poll_at LIMIT 1`, account)
+	at, ok, err = s.next(ctx, nextPollSQL, account)
 	return at, ok, Wrap(err, "next poll")
 }

@@ -79,7 +79,7 @@ func (w *singleWriter) find(t *Tx, first, last, hash int64, ids []int64) ([]int6
 // remember keeps a new row's key in memory. Only rows above the mark are read again after a crash, so the key of
 // an older row goes to the table at once.
 func (w *singleWriter) remember(t *Tx, k key, fresh bool) error {
-	if !fresh {
+	if !fresh && !w.writer.bare {
 		return w.keys.RememberOld(keyTable{t}, k)
 	}
 	w.keys.Remember(k)

@@ -79,7 +79,7 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 	if err := e.Watch(f.more, f.guard, o.Scratch); err != nil {
 		return err
 	}
-	s.reads = f.more.ReadPool(f.guard)
+	s.reads = f.more.ReadPool(f.guard).After(s.stepped.beforeReads())
 	if err := s.resumeFile(ctx); err != nil {
 		return err
 	}

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/pressly/goose/v3"
 
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
 // Who tries many things one after the other, each on data of its own, would spend its time on making files and preparing statements. So
@@ -27,7 +30,7 @@ func (s *Store) Anew(ctx context.Context, o Options) (*Store, error) {
 	s.writer.peers.close()
 	err := s.calls.close()
 	n := newStore(&o)
-	n.file, n.reads, n.scratch = s.file, s.reads, true
+	n.file, n.reads, n.scratch = s.file, s.reads.After(n.stepped.beforeReads()), true
 	n.marks.data, n.calls.path = s.file.path, s.calls.path
 	n.writer = newWriter(&n.shared, s.writer.engine)
 	if err == nil {
@@ -57,6 +60,7 @@ func (s *Store) empty(ctx context.Context) error {
 	if !is {
 		return errors.New("the data is no file")
 	}
+	e.Undo()
 	if err := e.Run("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -68,4 +72,102 @@ func (s *Store) empty(ctx context.Context) error {
 		}
 	}
 	return e.Run("COMMIT")
+}
+
+// Whoever steps the time of scratch data (Options.Stepped) does one thing after the other, and nobody else writes. So an operation runs in the
+// goroutine that asks for it and not in a flusher, and its commit is put off until somebody reads by another connection or the log is due to be moved:
+// of nearly all operations the commit cost more than what they did. Totals and counts of the hour, which only people read, are not written.
+//
+// What was put off is one transaction, each operation a savepoint of it. A full disk undoes all of it, so the data is at its end then:
+// whatever is asked of it, also to read, is that error.
+type stepped struct {
+	mu     sync.Mutex
+	writer *writer // nil before it begins, and after its end
+	onEnd  func(error)
+	one    [1]*waiting
+	ended  error
+	closed bool
+}
+
+func (d *stepped) begin(w *writer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w.engine.(*engine.SQLite).Defer()
+	d.writer = w
+}
+
+// do runs an operation.
+func (d *stepped) do(ctx context.Context, o waiting) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.over(); err != nil {
+		return err
+	}
+	d.one[0] = &o
+	if err := d.writer.runBatch(d.one[:]); err != nil {
+		return d.failed(err)
+	}
+	return o.err
+}
+
+// over is why nothing can be asked any more; nil where all can.
+func (d *stepped) over() error {
+	if d.closed {
+		return ErrClosed
+	}
+	return d.ended
+}
+
+// beforeReads is what is done before each read; nil where nothing is put off.
+func (d *stepped) beforeReads() func() error {
+	if d == nil {
+		return nil
+	}
+	return d.settle
+}
+
+// settle commits what was put off: somebody is about to read.
+func (d *stepped) settle() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.writer == nil || d.closed || d.ended != nil {
+		return d.ended
+	}
+	return d.failed(d.writer.engine.(*engine.SQLite).Settle())
+}
+
+// failed takes up that the data is at its end, if it is.
+func (d *stepped) failed(err error) error {
+	if err == nil || sqlite.DiskTrouble(err) == "" && !d.writer.engine.(*engine.SQLite).Lost() {
+		return err
+	}
+	d.ended = err
+	if d.onEnd != nil {
+		d.onEnd(err)
+	}
+	return err
+}
+
+// next reads one time as Store.Earliest does, without settling anything: whoever steps the time asks after each step.
+func (s *Store) next(ctx context.Context, of *engine.Statement, args ...any) (at time.Time, ok bool, err error) {
+	d := s.stepped
+	if d == nil {
+		return s.Earliest(ctx, of.String(), args...)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.over(); err != nil {
+		return at, false, err
+	}
+	err = d.writer.tx.Query(of, func(r *engine.Row) error { at, ok = r.Time(), true; return r.Err }, args...)
+	return at, ok, err
+}
+
+func (d *stepped) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
 }

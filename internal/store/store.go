@@ -26,7 +26,12 @@ type Options struct {
 	DSN      string
 	ReadOnly bool // beside a daemon that writes: no lock, no migration, no change
 	Scratch  bool // data that nobody keeps: nothing is forced to disk, and Anew may empty it
-	Settle   func(messaging.Proposal, messaging.Facts) messaging.Settlement
+	Stepped  bool // of scratch data: who steps the time does one thing after the other; see sqlite_scratch.go
+
+	// OnEnd is called once stepped data is at its end, with why. It must be quick. nil is nobody.
+	OnEnd func(error)
+
+	Settle func(messaging.Proposal, messaging.Facts) messaging.Settlement
 
 	// OnDue, OnPoll and OnLookup are called after a commit that left a message or
 	// a look-up waiting, with the earliest of their times, before the commit's callers get their answers: the first
@@ -104,6 +109,7 @@ type Store struct {
 
 	ring    ring
 	commits *groupCommit // nil when read-only
+	stepped *stepped     // nil where Options.Stepped is not set
 	writer  *writer      // nil when read-only
 	more    []*writer    // that write at the same time, where the engine has many
 	reads   engine.Pool
@@ -183,6 +189,9 @@ func newStore(o *Options) *Store {
 	if s.now == nil {
 		s.now = s.clock.now
 	}
+	if o.Stepped {
+		s.stepped, s.bare = &stepped{onEnd: o.OnEnd}, true
+	}
 	s.openSets()
 	return s
 }
@@ -205,6 +214,13 @@ func (s *Store) begin(o *Options) {
 	if s.file == nil {
 		most = engine.MaxPostgresBatch
 	}
+	s.beat.Version, s.beat.Config = o.Version, o.Config
+	if s.stepped != nil {
+		s.stepped.begin(s.writer)
+		s.commits = newGroupCommit(o.MaxWaiting, most)
+		s.commits.stepped = s.stepped
+		return
+	}
 	var runners []runner
 	for _, w := range append([]*writer{s.writer}, s.more...) {
 		var r runner = w
@@ -213,7 +229,6 @@ func (s *Store) begin(o *Options) {
 		}
 		runners = append(runners, r)
 	}
-	s.beat.Version, s.beat.Config = o.Version, o.Config
 	s.commits = newGroupCommit(o.MaxWaiting, most, runners...)
 	if s.notices != nil {
 		s.notices.Begin()

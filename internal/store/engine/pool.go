@@ -15,16 +15,33 @@ type Pool struct {
 	*sql.DB
 	dialect Dialect
 	guard   *sqlite.Guard // nil where the data is no file, or is only read
+	before  func() error  // see After; nil is nothing
+}
+
+// After is the pool with something that is done before each read.
+func (p Pool) After(before func() error) Pool {
+	p.before = before
+	return p
 }
 
 // QueryContext is that of the pool, in the words of its engine, for as long as it takes.
 func (p Pool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if p.before != nil {
+		if err := p.before(); err != nil {
+			return nil, err
+		}
+	}
 	rows, err := p.DB.QueryContext(ctx, p.dialect.SQL(query), args...)
 	return rows, p.guard.Saw(err)
 }
 
 // Scan reads the first row of a query; sql.ErrNoRows where there is none.
 func (p Pool) Scan(ctx context.Context, query string, args []any, into ...any) error {
+	if p.before != nil {
+		if err := p.before(); err != nil {
+			return err
+		}
+	}
 	return p.guard.Saw(p.DB.QueryRowContext(ctx, p.dialect.SQL(query), args...).Scan(into...))
 }
 
@@ -150,5 +167,5 @@ const MostReaders = 4
 func openPool(db *sql.DB, d Dialect, guard *sqlite.Guard) Pool {
 	db.SetMaxOpenConns(MostReaders)
 	db.SetMaxIdleConns(MostReaders)
-	return Pool{db, d, guard}
+	return Pool{DB: db, dialect: d, guard: guard}
 }

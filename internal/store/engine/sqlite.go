@@ -24,6 +24,9 @@ type SQLite struct {
 	unguarded   bool // of scratch data: nobody takes it away
 	gone        bool // the last batch met a guard that said no
 	changes     int  // since the last checkpoint
+	deferred    bool // see Defer
+	open        bool // a transaction whose commits were put off
+	lost        bool // what was put off was undone
 }
 
 type prepared struct {
@@ -86,6 +89,7 @@ func (e *SQLite) Close() error {
 	if e.guard != nil && sqlite.Damaged(e.guard.Check()) {
 		return e.checkpoints.close()
 	}
+	e.Undo()
 	var errs []error
 	if e.checkpoints != nil {
 		errs = append(errs, e.checkpoints.close(), execOn(e.conn, "PRAGMA wal_checkpoint(TRUNCATE)"))
@@ -109,11 +113,18 @@ func (e *SQLite) Begin() error {
 		}
 		e.gone = false
 	}
+	if e.open {
+		return e.Put(savepointSQL, nil)
+	}
 	err := e.Put(beginSQL, nil)
 	if err != nil {
 		// A rollback that failed leaves its transaction open; end it and try once more.
 		e.Rollback()
 		err = e.Put(beginSQL, nil)
+	}
+	if err == nil && e.deferred {
+		e.open = true
+		err = e.Put(savepointSQL, nil)
 	}
 	return err
 }
@@ -121,12 +132,60 @@ func (e *SQLite) Begin() error {
 var commitSQL = SQL(`COMMIT`)
 
 // Commit puts the transaction on disk.
-func (e *SQLite) Commit() error { return e.Put(commitSQL, nil) }
+func (e *SQLite) Commit() error {
+	if !e.open {
+		return e.Put(commitSQL, nil)
+	}
+	err := e.Put(releaseSQL, nil)
+	if err == nil && e.changes >= checkpointEvery {
+		err = e.Settle()
+	}
+	return err
+}
 
 var rollbackSQL = SQL(`ROLLBACK`)
 
 // Rollback has nothing to do where SQLite did it by itself (a full disk).
-func (e *SQLite) Rollback() { _ = e.Put(rollbackSQL, nil) }
+func (e *SQLite) Rollback() {
+	if !e.open {
+		_ = e.Put(rollbackSQL, nil)
+	} else if e.Put(undoSQL, nil) != nil || e.Put(releaseSQL, nil) != nil {
+		e.lost = true
+	}
+}
+
+// Of scratch data commits are put off, which cost more than what is committed: transactions are savepoints of one, which is committed when
+// somebody is about to read by another connection, and when the log should be moved.
+var (
+	savepointSQL = SQL(`SAVEPOINT one`)
+	releaseSQL   = SQL(`RELEASE one`)
+	undoSQL      = SQL(`ROLLBACK TO one`)
+)
+
+// Defer has commits put off from now on. Whoever reads by another connection calls Settle before.
+func (e *SQLite) Defer() { e.deferred = true }
+
+// Settle commits what was put off.
+func (e *SQLite) Settle() error {
+	if !e.open {
+		return nil
+	}
+	e.open = false
+	err := e.Put(commitSQL, nil)
+	e.lost = err != nil
+	return err
+}
+
+// Lost reports whether commits that were put off came to nothing.
+func (e *SQLite) Lost() bool { return e.lost }
+
+// Undo leaves the data without what was put off and not settled.
+func (e *SQLite) Undo() {
+	if e.open {
+		_ = e.Put(rollbackSQL, nil)
+	}
+	e.open, e.lost, e.deferred = false, false, false
+}
 
 // Committed asks the guard whether what was answered is where it was written, and has the log moved when it is long.
 func (e *SQLite) Committed() error {

@@ -81,7 +81,7 @@ func (e *SQLite) checkpoint() {
 		e.changes = 0
 		e.checkpoints.poke()
 	}
-	if e.checkpoints.rest.CompareAndSwap(true, false) {
+	if !e.open && e.checkpoints.rest.CompareAndSwap(true, false) {
 		_ = execOn(e.conn, checkpointNow)
 	}
 }

@@ -63,6 +63,9 @@ func (t *Tx) ExecMany(s *Statement, rows [][]any) error {
 // ExecAll runs a statement that ends in a list of rowsAtOnce ids, as often as it takes.
 func (t *Tx) ExecAll(s *Statement, ids []int64, args ...any) error {
 	own := len(args)
+	if s.one != nil && len(ids) == 1 {
+		return t.Put(s.one, append(args, ids[0])...)
+	}
 	for some := range slices.Chunk(ids, RowsAtOnce) {
 		args = args[:own]
 		for _, id := range some {

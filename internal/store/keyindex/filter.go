@@ -81,8 +81,10 @@ func (x *Index) Filled() bool { return x.known.full.Load() }
 
 // Sweep begins another filter, which knows what is in memory and what comes: the caller walks through the table and calls kept
 // with the hash of each key that stays, from any goroutine. One that is left by a walk that was cut off is forgotten.
-func (x *Index) Sweep() (kept func(hash int64)) {
-	fresh := newFilter(len(x.known.words))
+func (x *Index) Sweep() (kept func(hash int64)) { return x.sweep(len(x.known.words)) }
+
+func (x *Index) sweep(words int) (kept func(hash int64)) {
+	fresh := newFilter(words)
 	for i := range x.segments {
 		for _, k := range x.segments[i] {
 			fresh.add(k.Hash)

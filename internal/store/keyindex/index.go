@@ -44,11 +44,15 @@ const (
 	segmentCount = 1 << segmentBits
 	// DefaultLimit is how many keys stay in memory: 3 MB.
 	DefaultLimit = 1 << 17
+
+	smallMost  = 1 << 15 // keys of a small index, beyond which its filter knows too little
+	smallLimit = 1 << 20 // 25 MB
 )
 
 // An Index is the keys in memory, how far their flushing is, and the filter.
 type Index struct {
-	Limit int // of keys in memory, beyond which segments are flushed
+	Limit int  // of keys in memory, beyond which segments are flushed
+	small bool // see Small
 
 	ranges      int64 // parts below it are kinds, and asked for one at a time; those above are days
 	first, last int64 // of the days that have keys; 0 for none
@@ -74,10 +78,20 @@ func New(ranges, first, last int64) *Index {
 	return &Index{Limit: DefaultLimit, ranges: ranges, first: first, last: last, known: newFilter(filterWords)}
 }
 
-// Small is the index, not used yet, with a filter for few keys.
+// Small is the index, not used yet, of data that is mostly little and that no crash matters to: with a filter for few keys, which is replaced should there
+// be many, and with room for as many as are cheaper in memory than in their table.
 func (x *Index) Small() *Index {
-	x.known = newFilter(smallWords)
+	x.known, x.small, x.Limit = newFilter(smallWords), true, smallLimit
 	return x
+}
+
+// grow gives a small index another filter. All keys are in memory still.
+func (x *Index) grow() {
+	if x.small = !x.Filled(); x.small {
+		return
+	}
+	x.sweep(filterWords)
+	x.Swept()
 }
 
 // Held is how many keys are in memory.
@@ -95,6 +109,9 @@ func (x *Index) Remember(k Key) {
 			x.first = k.Part
 		}
 		x.last = max(x.last, k.Part)
+	}
+	if x.small && x.held >= smallMost {
+		x.grow()
 	}
 	x.learn(k.Hash)
 	at := segmentOf(k.Hash)
