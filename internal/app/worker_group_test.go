@@ -8,7 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/delivery/sender"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/calls"
 )
 
 func TestMembersOfACrewComeAndGo(t *testing.T) {
@@ -60,8 +60,8 @@ func TestACrewEndsWithAMemberThatFails(t *testing.T) {
 
 // Accounts that leave keep their slots until they have ended; new ones get others.
 func TestAccountsShareTheSlotsForCalls(t *testing.T) {
-	if most := 2 * sender.Slots(config.MaxConcurrency); most > store.CallSlots {
-		t.Errorf("all accounts twice need %d slots, and there are %d", most, store.CallSlots)
+	if most := 2 * sender.Slots(config.MaxConcurrency); most > calls.Slots {
+		t.Errorf("all accounts twice need %d slots, and there are %d", most, calls.Slots)
 	}
 	a := &App{}
 	account := func(first, slots int) *account {

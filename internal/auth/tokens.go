@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 )
 
 // A Token lets a program use the API. The token itself is kept nowhere.
@@ -37,7 +38,7 @@ func (t *Token) Good(now time.Time) bool {
 var ErrTokenName = errors.New("there is a token of that name")
 
 // tokenNames is what is locked while names of tokens are looked at.
-var tokenNames = store.KeyHash("names of API tokens")
+var tokenNames = keyindex.Hash("names of API tokens")
 
 const accessColumns = `id, name, hash, scopes, created_at, created_by, expires_at, revoked_at, used_at, makers`
 

@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 )
 
 // A User is somebody who signs in to the console.
@@ -43,7 +44,7 @@ var (
 )
 
 // userChanges is what is locked while users change, so that two processes do not take the last admin away together.
-var userChanges = store.KeyHash("users of the console")
+var userChanges = keyindex.Hash("users of the console")
 
 const userColumns = `name, role, password, source, subject, setup, setup_until, created_at, created_by, disabled_at, signed_in_at, makers, let_in_at`
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 )
 
 // An AuditEntry is one order of a person or a program, a config that was taken up, or that somebody was told of a contact. No whole phone stands
@@ -36,7 +37,7 @@ func (e *AuditEntry) chained(before string) string {
 }
 
 // auditChain is what is locked while the chain grows.
-var auditChain = KeyHash("end of the audit")
+var auditChain = keyindex.Hash("end of the audit")
 
 // Audit adds an entry behind the last one, and gives its number. Of two processes one waits for the other's commit.
 func (s *Store) Audit(ctx context.Context, e AuditEntry) (id int64, err error) {

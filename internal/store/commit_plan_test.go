@@ -69,7 +69,7 @@ func TestNothingHotWalksHistory(t *testing.T) {
 // those for what is due next, and retention's.
 func heardReads(t *testing.T, s *Store) []string {
 	t.Helper()
-	c, err := engine.NewConnector(filepath.Join(filepath.Dir(s.calls.path), "nudgewire.db"), "PRAGMA query_only = 1")
+	c, err := engine.NewConnector(filepath.Join(filepath.Dir(s.calls.Path), "nudgewire.db"), "PRAGMA query_only = 1")
 	failIf(t, err)
 	listener := &eavesdropper{Connector: c}
 	reads := sql.OpenDB(listener)

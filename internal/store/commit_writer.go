@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/calls"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
@@ -32,7 +33,7 @@ type shared struct {
 	lastBlock  atomic.Int64 // when a contact was blocked last by this process, microseconds
 	recent     recentOff
 	marks      erasureHashes
-	calls      calls
+	calls      calls.File
 	beat       nodes.Heartbeat
 	counted    tally.Known
 	auditWrote atomic.Pointer[auditEnd]                   // by this process; nil for nothing yet
@@ -40,7 +41,7 @@ type shared struct {
 	restored   atomic.Pointer[Restoration]                // the newest; nil for none, and where it is only read
 	onDoubt    func(*messaging.Message) messaging.OnDoubt // see Options
 	points     func(account string, c messaging.Category, phone messaging.Phone) float64
-	clock      clock
+	clock      nodes.Clock
 	now        func() time.Time // the clock's, or Options.Now
 	hooks      hooks
 	tells      func(about, word string) []string // see Options; nil where nobody ever wants to know

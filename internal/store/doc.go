@@ -11,7 +11,7 @@
 //  3. commit_writer.go: that transaction, from its begin to what is called after the commit; commit_changes.go: what it changed, and who notes that.
 //  4. commit_coordinator.go: what a transaction asks because others may write too; single_*.go answer for one process, with keyindex.
 //  5. event_accept.go, with event_dedupe.go and event_correlation.go: a webhook becomes an event, decisions, messages.
-//  6. message_claim.go, message_calls.go, message_finish.go: a message is claimed, called for and ended;
+//  6. message_claim.go, message_finish.go: a message is claimed, called for and ended;
 //     message_due.go: what the rules say in that commit; message_rescue.go: or left by a crash; message_back.go: the one way back to
 //     waiting.
 //  7. message_poll.go, message_transitions.go: what became of a message; message_retry.go: what is sent again.
@@ -25,7 +25,7 @@
 //     lives.
 //
 // What knows SQLite and PostgreSQL, and no table, is package engine: how a statement is written for both, and the connections that run it. What
-// is counted is added up by package tally.
+// is counted is added up by package tally, and which calls had begun when a process died is known by package calls.
 //
 // What only one feature needs stands in its folder, with its statements, as methods of its Records: package auth has who
 // may come in, report the numbers that people look at, history what happened to an event and a phone, contacts what events

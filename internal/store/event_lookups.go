@@ -53,7 +53,7 @@ func (s *Store) ClaimLookups(ctx context.Context, now time.Time, lease time.Dura
 			l := &got[i]
 			l.Attempt++
 			l.UnderWay, l.NextAt = true, engine.Moment(engine.Micro(now.Add(lease)))
-			if err := t.Put(claimLookupSQL, int64(l.EventID), int64(l.Attempt), engine.Micro(l.NextAt), s.calls.ownerNow()); err != nil {
+			if err := t.Put(claimLookupSQL, int64(l.EventID), int64(l.Attempt), engine.Micro(l.NextAt), s.calls.Owner()); err != nil {
 				return err
 			}
 		}

@@ -43,5 +43,5 @@ func (s *Store) WordEvents(ctx context.Context, hashes ...int64) (ids []int64, e
 	return s.keyed(ctx, wordsOfEvents, hashes...)
 }
 
-// KeyHash is KeyHash, the one by which these data were written.
+// KeyHash is keyindex.Hash, the one by which these data were written.
 func (s *Store) KeyHash(parts ...string) int64 { return s.hash(parts...) }

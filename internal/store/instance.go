@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/disk"
+	"github.com/nudgewire/nudgewire/internal/store/calls"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
@@ -111,29 +112,24 @@ func (s *Store) copied(ctx context.Context, path string) (how string, at time.Ti
 
 // callsLater reports whether the file of begun calls tells of a call that the database does not know.
 func (s *Store) callsLater(ctx context.Context, path string) (later bool, err error) {
-	page, err := os.ReadFile(path)
-	if err != nil || len(page) < callsHead || !strings.HasPrefix(string(page), callsMagic) {
-		return false, nil //nolint:nilerr // what it might tell is not known
-	}
-	for slots := page[callsHead:]; len(slots) >= callSlot && !later && err == nil; slots = slots[callSlot:] {
-		one, whole := readCall(slots)
-		if one.id == 0 || !whole {
-			continue
+	for _, one := range calls.Noted(path) {
+		if later || err != nil {
+			break
 		}
 		// A row that is not there any more, though its number was given, was cleared away; it may have been the newest one. The
 		// counters know which numbers were given (see resume).
 		query, args := `SELECT CASE WHEN coalesce(sum(value), 0) >= ?1 THEN ?2 ELSE 0 END FROM counters WHERE name = ?3 OR name = ?4
-			UNION ALL SELECT attempt FROM messages WHERE id = ?1`, []any{int64(one.id), one.attempt, tally.CountMessages.String(), tally.CountFollowed.String()}
+			UNION ALL SELECT attempt FROM messages WHERE id = ?1`, []any{int64(one.Message), one.Attempt, tally.CountMessages.String(), tally.CountFollowed.String()}
 		if s.file == nil { // numbers come in blocks of a sequence there
 			query, args = fmt.Sprintf(`SELECT CASE WHEN last_value + %d > ?1 THEN CAST(?2 AS BIGINT) ELSE 0 END FROM message_numbers UNION ALL SELECT attempt FROM messages WHERE id = ?1`,
-				sequences[messageIDs].block), []any{int64(one.id), one.attempt}
+				sequences[messageIDs].block), []any{int64(one.Message), one.Attempt}
 		}
-		if run, part, is := one.upload(); is {
-			query, args = `SELECT CASE WHEN max(id) > ?1 THEN ?2 ELSE 0 END FROM runs UNION ALL SELECT attempt FROM parts WHERE run_id = ?1 AND number = ?3`, []any{run, one.attempt, part}
+		if run, part, is := one.Upload(); is {
+			query, args = `SELECT CASE WHEN max(id) > ?1 THEN ?2 ELSE 0 END FROM runs UNION ALL SELECT attempt FROM parts WHERE run_id = ?1 AND number = ?3`, []any{run, one.Attempt, part}
 		}
 		known := 0
 		err = s.Rows(ctx, query, args, func(r *engine.Row) error { known = int(r.Int()); return r.Err })
-		later = known < one.attempt
+		later = known < one.Attempt
 	}
 	return later, err
 }

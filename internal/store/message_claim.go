@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/calls"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 )
 
 // maxPassedPerClaim bounds what one claim ends or puts off, so that a backlog of a long outage or a night
@@ -199,7 +201,7 @@ func (t *Tx) claim(q *messaging.ClaimRequest, lane messaging.Category, n int, ot
 		var passes []pass
 		for i := range found {
 			d := &found[i]
-			if d.facts.Forgetting, err = t.redacting(open, d.Phone, KeyHash); err != nil {
+			if d.facts.Forgetting, err = t.redacting(open, d.Phone, keyindex.Hash); err != nil {
 				return nil, err
 			}
 			v, err := rules.mayGo(t, d, got[from:])
@@ -301,4 +303,18 @@ func (s *Store) nextDue(ctx context.Context, account string, lanes ...messaging.
 		}
 	}
 	return at, ok, nil
+}
+
+// BeginCall notes that the call for a claim is about to begin; slot is the caller's own, counted from
+// 0, and free because the outcome of the last call that was noted there is on disk. No call may be
+// made when it fails.
+func (s *Store) BeginCall(slot int, id messaging.MessageID, attempt int) error {
+	if err := s.beat.Check(); err != nil {
+		return err
+	}
+	if err := s.calls.Note(slot, calls.Call{Message: id, Attempt: attempt}); err != nil {
+		return fmt.Errorf("note the begin of a call: %w", err)
+	}
+	s.beat.Calls.Add(1)
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/calls"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -49,7 +50,7 @@ func (s *Store) RescueClaims(ctx context.Context, now time.Time, owner string) (
 		}
 	}
 	// From here on the file of calls is about this owner: what it said of others is settled.
-	if err := s.calls.begin(owner); err != nil {
+	if err := s.calls.Begin(owner); err != nil {
 		return all, fmt.Errorf("recover what was being sent: %w", err)
 	}
 	return all, nil
@@ -74,7 +75,7 @@ func (t *Tx) abandon(now time.Time, owner string) (n messaging.Rescued, err erro
 	if err != nil {
 		return n, err
 	}
-	left := map[string]map[begun]bool{} // by owner; nil is not known
+	left := map[string]map[calls.Call]bool{} // by owner; nil is not known
 	for i := range held {
 		d := &held[i]
 		alive := false
@@ -86,23 +87,23 @@ func (t *Tx) abandon(now time.Time, owner string) (n messaging.Rescued, err erro
 		if alive {
 			continue
 		}
-		calls, asked := left[d.Owner]
+		begun, asked := left[d.Owner]
 		if !asked && d.Owner != owner {
 			all, known, err := t.callsLeft(d.Owner)
 			if err != nil {
 				return n, err
 			}
 			if known {
-				calls = all
+				begun = all
 			}
-			left[d.Owner] = calls
+			left[d.Owner] = begun
 		}
-		if calls != nil && !calls[begun{d.ID, d.Attempt}] {
+		if begun != nil && !begun[calls.Call{Message: d.ID, Attempt: d.Attempt}] {
 			n.Unsent++
 			err = t.unsent(d, now)
 		} else {
 			n.Doubtful++
-			err = t.lapse(d, now, owner, calls != nil)
+			err = t.lapse(d, now, owner, begun != nil)
 		}
 		if err != nil {
 			return n, fmt.Errorf("message %d: %w", d.ID, err)
@@ -159,4 +160,28 @@ func (t *Tx) lapse(d *messaging.Message, now time.Time, owner string, known bool
 		doubtful: true, keepOwner: true,
 	})
 	return err
+}
+
+// callsLeft is what a dead owner's file says, held against the ledger: a slot that tells of a later
+// attempt than the ledger knows was written after it, so the ledger is an older copy, and nothing
+// that the file does not tell of can be said not to have left.
+func (t *Tx) callsLeft(owner string) (all map[calls.Call]bool, known bool, err error) {
+	if all, known = t.calls.Left(owner); !known {
+		return nil, false, nil
+	}
+	for one := range all {
+		var attempt int
+		err := t.Query(MessageSQL, func(r *engine.Row) error {
+			d, _ := ScanMessage(r)
+			attempt = d.Attempt
+			return r.Err
+		}, int64(one.Message))
+		if err != nil {
+			return nil, false, err
+		}
+		if attempt < one.Attempt {
+			return nil, false, nil
+		}
+	}
+	return all, true, nil
 }

@@ -62,7 +62,7 @@ func (s *Store) movePlace(ctx context.Context, tx pgx.Tx, known *engine.Place, f
 	case was.Timeline != found.Timeline && (known == nil || wasSynced == 0):
 		how = "a standby took over, or the database server was restored to a point in time, and it need not have all that was confirmed"
 	case known == nil:
-		later, err := s.callsLater(ctx, s.calls.path)
+		later, err := s.callsLater(ctx, s.calls.Path)
 		if err != nil {
 			return err
 		}

@@ -2,10 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/pace"
@@ -51,24 +47,19 @@ func (s *Store) Turn(ctx context.Context, what, which string) (end func(), err e
 // keepPredecessor has the owner whose folder this is live on for a lease: it is dead, and only this process knows which of its calls
 // had begun. So it ends its claims before others do, also where it is killed before it has done so and started once more.
 func (s *Store) keepPredecessor(ctx context.Context) error {
-	page, err := os.ReadFile(s.calls.path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
+	was, err := s.calls.Keep()
 	if err != nil {
-		return fmt.Errorf("the calls of before: %w", err)
+		return err
 	}
-	head := strings.SplitN(string(page[:min(len(page), callsHead)]), "\n", 3)
-	if len(head) == 3 && head[0] == callsMagic {
-		s.calls.was = head[1]
-		_, err = s.reads.ExecContext(ctx, `UPDATE nodes SET lease_ends = `+nodes.Now+` + $2 WHERE owner = $1`, head[1], nodes.Lease.Microseconds())
+	if was != "" {
+		_, err = s.reads.ExecContext(ctx, `UPDATE nodes SET lease_ends = `+nodes.Now+` + $2 WHERE owner = $1`, was, nodes.Lease.Microseconds())
 	}
 	return Wrap(err, "the process of before")
 }
 
 // buryPredecessor takes it off the list once its claims are ended.
 func (s *Store) buryPredecessor(ctx context.Context) error {
-	was := s.calls.predecessor()
+	was := s.calls.Predecessor()
 	if was == "" {
 		return nil
 	}

@@ -54,14 +54,14 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 	if s.folder, err = sqlite.TakeLock(engine.Path(o.DSN) + ".lock"); err != nil {
 		return err
 	}
-	s.calls.path = engine.Path(o.DSN) + ".calls"
+	s.calls.Path = engine.Path(o.DSN) + ".calls"
 	if engine.CheckSchema(ctx, s.reads, steps) != nil { // mostly another process has brought it up to date
 		if err := engine.MigratePostgres(ctx, cfg, steps); err != nil {
 			return engine.Unreachable(err)
 		}
 	}
 	s.quick = engine.QuickPool(cfg)
-	s.beat.Quick, s.beat.Slow, s.beat.Machine, s.beat.Learn = s.quick, s.reads.DB, s.clock.machine, s.clock.learn
+	s.beat.Quick, s.beat.Slow, s.beat.Machine, s.beat.Learn = s.quick, s.reads.DB, s.clock.Machine, s.clock.Learn
 	s.beat.Flushed, s.beat.Synced = engine.FlushedNow, engine.StillSynced
 	write := engine.WriterConfig(cfg)
 	wakes := &nodes.WakeUps{}

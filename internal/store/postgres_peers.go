@@ -167,7 +167,7 @@ var sendingSQL = engine.SQL(`SELECT ` + messageColumns + ` FROM messages
 		ORDER BY lease_ends LIMIT 200 FOR UPDATE OF messages SKIP LOCKED`)
 
 func (m *manyWriters) sending(t *Tx, own string, now int64, each func(*engine.Row) error) error {
-	return t.Query(sendingSQL, each, own, now, t.calls.predecessor(), engine.Flag(t.beat.MayBury()))
+	return t.Query(sendingSQL, each, own, now, t.calls.Predecessor(), engine.Flag(t.beat.MayBury()))
 }
 
 var aliveSQL = engine.PostgresSQL(`SELECT CAST(1 AS BIGINT) WHERE ` + nodes.Alive("$1"))
@@ -176,7 +176,7 @@ func (m *manyWriters) alive(t *Tx, owner, own string) (alive bool, err error) {
 	if owner == own {
 		return true, nil
 	}
-	if owner == t.calls.predecessor() {
+	if owner == t.calls.Predecessor() {
 		return false, nil
 	}
 	err = t.Query(aliveSQL, func(*engine.Row) error { alive = true; return nil }, owner)
@@ -189,7 +189,7 @@ var freeLookupsSQL = engine.SQL(`UPDATE lookups SET due_at = ?1, lease_ends = 0,
 		WHERE lease_ends > 0 AND owner <> $2 AND owner <> '' AND (owner = $3 OR $4 = 1 AND NOT ` + nodes.Alive("lookups.owner") + `)`)
 
 func (m *manyWriters) freeLookups(t *Tx, own string, now int64) (int64, error) {
-	return t.Exec(freeLookupsSQL, now, own, t.calls.predecessor(), engine.Flag(t.beat.MayBury()))
+	return t.Exec(freeLookupsSQL, now, own, t.calls.Predecessor(), engine.Flag(t.beat.MayBury()))
 }
 
 func (m *manyWriters) close() {}

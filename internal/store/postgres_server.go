@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/nodes"
 )
 
 // ErrNoData means that a database answers and holds no data of nudgewire.
@@ -88,4 +89,15 @@ func (s *Store) Hint(err error) string {
 		return engine.HintServer
 	}
 	return hint
+}
+
+// readClock asks the server for the time, before anything is compared with it. Heartbeats go on with that.
+func (s *Store) readClock(ctx context.Context) error {
+	var said int64
+	began := s.clock.Machine()
+	err := s.reads.QueryRowContext(ctx, `SELECT `+nodes.Now).Scan(&said)
+	if err == nil {
+		s.clock.Learn(began, engine.Moment(said))
+	}
+	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
 )
 
@@ -281,7 +282,7 @@ func (t *Tx) underNames(w *messaging.Proposal, ready *readyProposal) []named {
 		under := *w
 		under.Correlation.Trigger = name
 		other := &readyProposal{}
-		other.find(&under, KeyHash)
+		other.find(&under, keyindex.Hash)
 		found = append(found, named{name, other})
 	}
 	return found

@@ -241,7 +241,7 @@ func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, defe
 	query, args := doubtClaimed, []any{engine.Micro(until)}
 	if s.file == nil { // who lives and has a claim tells how it ends, or its lease does
 		query += ` AND (owner = ?2 OR NOT ` + nodes.Alive("messages.owner") + `)`
-		args = append(args, s.calls.predecessor())
+		args = append(args, s.calls.Predecessor())
 	}
 	query += doubtDue
 	if deferred {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 )
 
 // A part is cut outside the writer, by facts of each contact (messaging.DueFacts) that others may change meanwhile, in this process or on
@@ -65,7 +66,7 @@ type cutNotes []contactChange
 // noteContact says that a fact of a contact changes in this commit, so that a part which is being cut by it is asked about it once more.
 func (t *Tx) noteContact(phone messaging.Phone, fact contactFact) {
 	if phone != "" {
-		t.cuts = append(t.cuts, contactChange{fact, contactHash(phone, KeyHash)})
+		t.cuts = append(t.cuts, contactChange{fact, contactHash(phone, keyindex.Hash)})
 	}
 }
 
@@ -128,7 +129,7 @@ func (t *Tx) forgetCuts(run messaging.RunID) error {
 // ChangedContacts are those of the phones of which something changed since a part of the run began to be cut, and has them forgotten: who asks about
 // these once more may claim the part as of the same point. same is false where something else changed, and all have to be asked.
 func (s *Store) ChangedContacts(ctx context.Context, run messaging.RunID, since messaging.Point, phones []messaging.Phone) (changed []messaging.Phone, same bool, err error) {
-	contacts := contactHashes(phones, KeyHash)
+	contacts := contactHashes(phones, keyindex.Hash)
 	err = s.Write(ctx, LaneWork, func(t *Tx) error {
 		changed = nil // a batch that is undone runs again
 		if same, err = t.cutSince(run, since); err != nil || !same {

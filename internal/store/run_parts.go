@@ -10,7 +10,9 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/plain"
+	"github.com/nudgewire/nudgewire/internal/store/calls"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 )
 
 var insertPartSQL = engine.SQL(`INSERT INTO parts (` + partColumns + `)
@@ -134,7 +136,7 @@ var (
 // claimed is false, nothing has changed, and p has no rows, where somebody on it may not get it any more, or not all have room, or something else changed since its
 // point: then it is cut anew.
 func (s *Store) ClaimPart(ctx context.Context, c messaging.PartClaim) (p messaging.Part, claimed bool, err error) {
-	contacts := contactHashes(c.Phones, KeyHash) // there may be a third of a million, so before the commit
+	contacts := contactHashes(c.Phones, keyindex.Hash) // there may be a third of a million, so before the commit
 	var asked *roomAsked
 	if c.Room != nil {
 		asked = s.askRoom(*c.Room)
@@ -188,14 +190,14 @@ func (s *Store) ClaimPart(ctx context.Context, c messaging.PartClaim) (p messagi
 		return p, false, nil
 	}
 	if err == nil {
-		_ = s.calls.note(CallSlots, uploadCall(p.RunID, p.Number, p.Attempt)) // it only helps to know a copy of the data
+		_ = s.calls.Note(calls.Slots, calls.Upload(p.RunID, p.Number, p.Attempt)) // it only helps to know a copy of the data
 	}
 	return p, claimed, observe(Wrap(err, "claim part %d of run %d", c.Part.Number, c.Part.RunID), s.observer.Part, p)
 }
 
 // asAt reports whether a part may go as it was cut. Claims go one after the other, and each sees those before it.
 func (t *Tx) asAt(c *messaging.PartClaim, category messaging.Category, contacts []int64, room *roomAsked) (bool, error) {
-	if err := t.peers.lock(t, []int64{KeyHash("parts")}, nil); err != nil {
+	if err := t.peers.lock(t, []int64{keyindex.Hash("parts")}, nil); err != nil {
 		return false, err
 	}
 	same, err := t.cutSince(c.Part.RunID, c.Point)

@@ -27,7 +27,7 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	defer func() { err = Wrap(err, "%s", path) }()
-	s.marks.data, s.calls.path = path, path+".calls"
+	s.marks.data, s.calls.Path = path, path+".calls"
 	c, err := engine.NewConnector(path)
 	if err != nil {
 		return err

@@ -28,10 +28,10 @@ func (s *Store) Anew(ctx context.Context, o Options) (*Store, error) {
 	}
 	s.commits.close()
 	s.writer.peers.close()
-	err := s.calls.close()
+	err := s.calls.Close()
 	n := newStore(&o)
 	n.file, n.reads, n.scratch = s.file, s.reads.After(n.stepped.beforeReads()), true
-	n.marks.data, n.calls.path = s.file.path, s.calls.path
+	n.marks.data, n.calls.Path = s.file.path, s.calls.Path
 	n.writer = newWriter(&n.shared, s.writer.engine)
 	if err == nil {
 		err = n.empty(ctx)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
@@ -180,14 +181,14 @@ func newStore(o *Options) *Store {
 		o.OnDoubt = func(*messaging.Message) messaging.OnDoubt { return "" }
 	}
 	s := &Store{
-		scratch: o.Scratch, settle: o.Settle, first: o.FirstPoll, has: o.Accounts, sending: o.Sends, expiry: o.OwnExpiry, due: o.Due, hash: KeyHash, ring: rejectedRing, observer: o.Observer,
+		scratch: o.Scratch, settle: o.Settle, first: o.FirstPoll, has: o.Accounts, sending: o.Sends, expiry: o.OwnExpiry, due: o.Due, hash: keyindex.Hash, ring: rejectedRing, observer: o.Observer,
 		shared: shared{
-			onDoubt: o.OnDoubt, points: o.Points, clock: clock{machine: o.Machine}, now: o.Now, tells: o.Tells,
+			onDoubt: o.OnDoubt, points: o.Points, clock: nodes.Clock{Machine: o.Machine}, now: o.Now, tells: o.Tells,
 			hooks: hooks{due: o.OnDue, poll: o.OnPoll, lookup: o.OnLookup, out: o.OnOutgoing, pauses: o.OnPause},
 		},
 	}
 	if s.now == nil {
-		s.now = s.clock.now
+		s.now = s.clock.Now
 	}
 	if o.Stepped {
 		s.stepped, s.bare = &stepped{onEnd: o.OnEnd}, true
@@ -195,6 +196,9 @@ func newStore(o *Options) *Store {
 	s.openSets()
 	return s
 }
+
+// Now is the time that stored times are compared with: the server's where several processes may share the data, else the machine's.
+func (s *Store) Now() time.Time { return s.now() }
 
 // load reads what a process that writes has in memory of the data.
 func (s *Store) load(ctx context.Context) error {
@@ -366,7 +370,7 @@ func (s *Store) Close() error {
 		for _, w := range s.more {
 			errs = append(errs, w.engine.Close())
 		}
-		errs = append(errs, s.calls.close())
+		errs = append(errs, s.calls.Close())
 		if s.file != nil {
 			errs = append(errs, s.file.close())
 		}

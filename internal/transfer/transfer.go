@@ -18,6 +18,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -129,7 +130,7 @@ func (o *Options) toFile(ctx context.Context, done *Result) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	if err := from.MayMove(ctx, store.KeyHash(path)); err != nil {
+	if err := from.MayMove(ctx, keyindex.Hash(path)); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -184,7 +185,7 @@ func (o *Options) toFile(ctx context.Context, done *Result) (err error) {
 		func() error { return removeNotes(path) }, // of data that was here before
 		func() error { return from.GiveKey(ctx, path) },
 		func() error { return carryNotes(o.From, o.To) },
-		func() error { return from.MarkMoved(ctx, store.KeyHash(path)) },
+		func() error { return from.MarkMoved(ctx, keyindex.Hash(path)) },
 		func() error { return os.Rename(temp, path) },
 		func() error { return disk.SyncFolder(filepath.Dir(path)) },
 	), "move the data")

@@ -28,7 +28,7 @@ var floors = map[string]int{
 	"internal/triggers": 3, "internal/store": 3, "connectors": 3,
 	"internal/store/tally": 2,
 	"connectors/mapping":   1, "connectors/optout": 1, "connectors/problems": 0, "connectors/signatures": 0,
-	"internal/expressions": 1, "internal/duerules": 1, "internal/store/engine": 1,
+	"internal/expressions": 1, "internal/duerules": 1, "internal/store/engine": 1, "internal/store/calls": 1,
 	"internal/messaging": 0, "apiclient": 0, "examples": 0, "test/testserver": 0,
 }
 

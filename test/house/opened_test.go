@@ -27,6 +27,7 @@ var opensItself = map[string]string{
 	"internal/store":                                      "the data and what lies beside it, which this program made",
 	"internal/store/sqlite":                               "the data and what lies beside it",
 	"internal/store/engine":                               "the data",
+	"internal/store/calls":                                "a note beside the data",
 	"internal/delivery/enricher/refreshed.go":             "a note beside the data",
 	"internal/transfer/transfer.go":                       "the data and what lies beside it",
 	"internal/backup/last.go":                             "a note beside the data",

@@ -1,5 +1,6 @@
 // Package nodes is what processes that share a PostgreSQL database know of each other: who lives and who leads (Heartbeat), that
-// something was changed (Notices), whose turn a task is (Turn), and the times of requests to one account (LeaseRate).
+// something was changed (Notices), whose turn a task is (Turn), the times of requests to one account (LeaseRate), and by whose clock all times
+// are (Clock).
 package nodes
 
 import (

@@ -1,4 +1,4 @@
-package store
+package keyindex
 
 import (
 	"encoding/binary"
@@ -6,9 +6,9 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// KeyHash is the 8-byte key under which parts are indexed. It is not a secret and not
+// Hash is the 8-byte key under which parts are indexed. It is not a secret and not
 // trusted: a look-up by it compares the texts, too.
-func KeyHash(parts ...string) int64 {
+func Hash(parts ...string) int64 {
 	buf := make([]byte, 0, 256)
 	for _, p := range parts {
 		// The length keeps ("ab", "c") apart from ("a", "bc").

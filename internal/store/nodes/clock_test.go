@@ -1,4 +1,4 @@
-package store
+package nodes
 
 import (
 	"testing"
@@ -16,9 +16,9 @@ func TestAClockIsTheServers(t *testing.T) {
 		}
 		here := time.Date(2026, 11, 28, 9, 0, 0, 0, time.UTC)
 		wrong, jumped := minutes("wrong", 2000), time.Duration(0)
-		c := clock{machine: func() time.Time { return here.Add(wrong) }}
+		c := Clock{Machine: func() time.Time { return here.Add(wrong) }}
 		server := func() time.Time { return here.Add(jumped) }
-		if !c.now().Equal(here.Add(wrong)) {
+		if !c.Now().Equal(here.Add(wrong)) {
 			rt.Fatal("without a server it is not the machine's")
 		}
 		last, waits, slowest := time.Time{}, time.Duration(0), time.Duration(0)
@@ -36,11 +36,11 @@ func TestAClockIsTheServers(t *testing.T) {
 			said := server()
 			back := time.Duration(rapid.IntRange(0, 2000).Draw(rt, "back")) * time.Millisecond
 			here = here.Add(back)
-			c.learn(began, said)
+			c.Learn(began, said)
 			slowest = max(slowest, there+back)
 			passed := time.Duration(rapid.IntRange(0, 600).Draw(rt, "passed")) * time.Second
 			for range 2 {
-				now := c.now()
+				now := c.Now()
 				if now.Before(last) {
 					rt.Fatalf("it went back by %s", last.Sub(now))
 				}
@@ -55,7 +55,7 @@ func TestAClockIsTheServers(t *testing.T) {
 			}
 		}
 		here = here.Add(2 * time.Hour * 40)
-		if off := c.now().Sub(server()); off.Abs() > slowest {
+		if off := c.Now().Sub(server()); off.Abs() > slowest {
 			rt.Errorf("at last it is off by %s", off)
 		}
 	})

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,15 +11,21 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/calls"
 )
+
+// slotAt is where a slot is in the file of begun calls, and slotOf what it holds, as they must stay for a newer version to read them.
+func slotAt(number int) int { return 512 + number*16 }
+
+func slotOf(id uint64, attempt uint32) []byte {
+	slot := binary.NativeEndian.AppendUint64(nil, id)
+	slot = binary.NativeEndian.AppendUint32(slot, attempt)
+	return binary.NativeEndian.AppendUint32(slot, crc32.ChecksumIEEE(slot))
+}
 
 // What a dead owner had claimed and had not begun to call for waits again as it did; where the file of
 // calls cannot be trusted all of it is in doubt.
 func TestWhatNeverLeftWaitsAfterACrash(t *testing.T) {
-	boot := filepath.Join(t.TempDir(), "boot")
-	was := bootFile
-	bootFile = boot
-	t.Cleanup(func() { bootFile = was })
 	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	const dead, alive, claims = "host:1:dead", "host:2:alive", 10
 	edit := func(t *testing.T, path string, change func([]byte) []byte) {
@@ -37,18 +45,17 @@ func TestWhatNeverLeftWaitsAfterACrash(t *testing.T) {
 		"the process was killed": {func(*testing.T, string) {}, 3},
 		"the process was killed while it wrote a slot": {func(t *testing.T, calls string) {
 			edit(t, calls, func(b []byte) []byte {
-				putCall(b[callsHead+7*callSlot:], begun{7, 1})
-				clear(b[callsHead+7*callSlot:][:8])
+				copy(b[slotAt(7):], slotOf(7, 1))
+				clear(b[slotAt(7):][:8])
 				return b
 			})
 		}, 3},
-		"the machine was started anew": {func(t *testing.T, _ string) {
-			edit(t, boot, func([]byte) []byte { return []byte("boot-2\n") })
-		}, claims},
-		"the system does not name its boot": {func(t *testing.T, _ string) {
-			if err := os.Remove(boot); err != nil {
-				t.Fatal(err)
-			}
+		"the machine was started anew": {func(t *testing.T, calls string) {
+			edit(t, calls, func(b []byte) []byte {
+				head := strings.SplitN(string(b), "\n", 4)
+				copy(b[len(head[0])+len(head[1])+2:], strings.Repeat("x", len(head[2])))
+				return b
+			})
 		}, claims},
 		"the file is gone": {func(t *testing.T, calls string) {
 			if err := os.Remove(calls); err != nil {
@@ -62,19 +69,16 @@ func TestWhatNeverLeftWaitsAfterACrash(t *testing.T) {
 			edit(t, calls, func(b []byte) []byte { return b[:100] })
 		}, claims},
 		"a slot was damaged": {func(t *testing.T, calls string) {
-			edit(t, calls, func(b []byte) []byte { b[callsHead+8] ^= 1; return b })
+			edit(t, calls, func(b []byte) []byte { b[slotAt(0)+8] ^= 1; return b })
 		}, claims},
 		"the ledger is an older copy": {func(t *testing.T, calls string) {
 			edit(t, calls, func(b []byte) []byte {
-				putCall(b[callsHead+7*callSlot:], begun{7, 2}) // an attempt that the ledger has not heard of
+				copy(b[slotAt(7):], slotOf(7, 2)) // an attempt that the ledger has not heard of
 				return b
 			})
 		}, claims},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := os.WriteFile(boot, []byte("boot-1\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
 			path := filepath.Join(t.TempDir(), "nudgewire.db")
 			s := openAt(t, path)
 			if err := s.BeginCall(0, 1, 1); err == nil {
@@ -152,7 +156,7 @@ func TestACallIsNotBegunWithoutItsSlot(t *testing.T) {
 	if _, err := s.RescueClaims(t.Context(), time.Now(), "host:1:me"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.BeginCall(callsSize/callSlot, 1, 1); err == nil {
+	if err := s.BeginCall(calls.Slots+1, 1, 1); err == nil {
 		t.Error("a call began in a slot that is not there")
 	}
 	if err := os.Truncate(path+".calls", 0); err != nil {
