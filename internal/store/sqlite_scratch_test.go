@@ -70,8 +70,6 @@ func TestSteppedData(t *testing.T) {
 	}
 }
 
-var fullDiskSQL = engine.SQL(`PRAGMA max_page_count = 1`)
-
 // A full disk undoes what was put off, so from then on everything fails as it did, also to read, and whoever waits for it is told once.
 func TestSteppedDataOnAFullDisk(t *testing.T) {
 	ctx, at := t.Context(), time.Date(2026, 3, 14, 10, 0, 0, 0, time.UTC)
@@ -85,7 +83,7 @@ func TestSteppedDataOnAFullDisk(t *testing.T) {
 	}
 	full := func(ctx context.Context) error {
 		return s.Write(ctx, LaneWork, func(t *Tx) error {
-			if err := t.Query(fullDiskSQL, func(*engine.Row) error { return nil }); err != nil {
+			if err := t.engine.(*engine.SQLite).Step(`PRAGMA max_page_count = 1`); err != nil {
 				return err
 			}
 			for i := range int64(10_000) {
