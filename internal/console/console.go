@@ -36,6 +36,7 @@ type Rule struct {
 	Mode      triggers.Mode
 	Summary   triggers.Summary
 	Sentences []triggers.Sentence
+	Stages    []triggers.Stage
 	Steps     int // 0 for one message
 	Source    yamlpos.Source
 }

@@ -66,6 +66,8 @@ type room struct {
 	from string // where requests come from
 	on   console.SignOn
 	now  time.Time
+
+	rules []console.Rule // of the config
 }
 
 // daemon is one of which nothing is asked.
@@ -108,7 +110,7 @@ func newRoom(t *testing.T, secure bool, ask answers) *room {
 	}}
 	r.api = server.Admin(server.AdminOptions{Store: data, Daemon: daemon{}, SignIns: door, ConsoleURL: func() string { return "http://n" }, Now: now, Log: zap.NewNop()})
 	r.Console = console.New(console.Options{
-		Ask: ask.client(t), Door: door, SignOn: func() console.SignOn { return r.on }, Rules: func() []console.Rule { return nil }, Zone: func() *time.Location { return time.UTC }, Secure: secure,
+		Ask: ask.client(t), Door: door, SignOn: func() console.SignOn { return r.on }, Rules: func() []console.Rule { return r.rules }, Zone: func() *time.Location { return time.UTC }, Secure: secure,
 		Address: func(*http.Request) string { return r.from }, Now: now, Log: zap.NewNop(),
 	})
 	pages := r.Console.Handler()

@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/triggers"
 )
 
 type triggersPage struct {
@@ -26,6 +27,36 @@ type ruleRow struct {
 // Halted reports whether a person halted this one.
 func (r ruleRow) Halted() bool {
 	return slices.ContainsFunc(r.Holds, func(h messaging.Hold) bool { return h.Kind == messaging.HoldHalt })
+}
+
+// State is what it does at present, in a word: how it is held, or its mode.
+func (r ruleRow) State() string {
+	if len(r.Holds) > 0 {
+		return r.Holds[0].State()
+	}
+	return string(r.Mode)
+}
+
+// Told are its sentences by what they are about.
+func (r ruleRow) Told() (out []toldAbout) {
+	for _, about := range triggers.Abouts {
+		one := toldAbout{About: about}
+		for _, s := range r.Sentences {
+			if s.About == about {
+				one.Sentences = append(one.Sentences, s)
+			}
+		}
+		if len(one.Sentences) > 0 {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// toldAbout are sentences about one thing.
+type toldAbout struct {
+	About     string
+	Sentences []triggers.Sentence
 }
 
 func ofTrigger(h messaging.Hold) bool { return h.Scope == messaging.ScopeTrigger }
@@ -169,5 +200,6 @@ func (c *Console) lifeOf(r *http.Request, name string, v *triggerPage) error {
 		}
 		v.Life.Series = append(v.Life.Series, series)
 	}
+	v.Life.begun(at, v.Began, v.Stretch.by)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -13,8 +14,20 @@ import (
 
 // A Sentence is what one key of a trigger means, for people who do not read YAML.
 type Sentence struct {
-	Key  string `json:"key"`  // of the trigger
-	Text string `json:"text"` // one sentence or a few
+	Key   string `json:"key"`             // of the trigger
+	About string `json:"about,omitempty"` // one of Abouts; "" for a key of a job
+	Text  string `json:"text"`            // one sentence or a few
+}
+
+// Abouts are what sentences are about, in the order in which they are read.
+var Abouts = []string{"When", "What", "To whom, and how often", "If something changes, or goes wrong"}
+
+// aboutKeys are the keys of each of Abouts.
+var aboutKeys = [][]string{
+	{"mode", "on", "if", "max_age", "wait", "cancel_on", "stop_on", "quiet_hours", "rate", "expires"},
+	{"send", "steps", "account", "keep_variables"},
+	{"consent", "limit", "cooldown", "on_repeat"},
+	{"on_doubt", "on_change", "was"},
 }
 
 // Tell reads a trigger back in sentences, in the order in which things happen; nil for a trigger that the config does
@@ -30,7 +43,11 @@ func (s *Set) Tell(name string) []Sentence {
 
 func (s *Set) tell(r *rule) (out []Sentence) {
 	say := func(key, format string, args ...any) {
-		out = append(out, Sentence{key, fmt.Sprintf(format, args...)})
+		one := Sentence{Key: key, Text: fmt.Sprintf(format, args...)}
+		if i := slices.IndexFunc(aboutKeys, func(keys []string) bool { return slices.Contains(keys, key) }); i >= 0 {
+			one.About = Abouts[i]
+		}
+		out = append(out, one)
 	}
 	switch r.Mode {
 	case Shadow:
@@ -290,6 +307,46 @@ func (given *Send) sentence(language string) string {
 		words += " (" + strings.Join(values, ", ") + ")"
 	}
 	return words
+}
+
+// A Stage is one station of a trigger on its way from the event to the phone.
+type Stage struct {
+	Kind  string // begins, waits or sends
+	Words string // `cart.updated from shopify`, `45 minutes`, `template "cart_reminder"`
+	If    string // what must hold then; "" for nothing
+	Ends  string // of a wait: the events that end it; "" for none
+}
+
+// Stages are a trigger as a line of time; nil for a trigger that the config does not have.
+func (s *Set) Stages(name string) []Stage {
+	i := slices.IndexFunc(s.rules, func(r *rule) bool { return r.Name == name })
+	if i < 0 {
+		return nil
+	}
+	r := s.rules[i]
+	out := []Stage{{Kind: "begins", Words: either(r.On), If: conditionsWords(r.If)}}
+	ends := ""
+	all := slices.Concat(r.CancelOn, r.StopOn)
+	slices.Sort(all)
+	if all = slices.Compact(all); len(all) > 0 {
+		ends = either(all)
+	}
+	add := func(w Wait, given *Send, conditions []string) {
+		if words := w.words(); words != "none" {
+			if w.For > 0 {
+				words = units.Spell(time.Duration(w.For))
+			}
+			out = append(out, Stage{Kind: "waits", Words: words, Ends: ends})
+		}
+		out = append(out, Stage{Kind: "sends", Words: messaging.Send{Template: given.Template, Campaign: given.Campaign}.What(), If: conditionsWords(conditions)})
+	}
+	if len(r.Steps) == 0 {
+		add(r.Wait, &r.Send, nil)
+	}
+	for i := range r.Steps {
+		add(r.Steps[i].Wait, &r.Steps[i].Send, r.Steps[i].If)
+	}
+	return out
 }
 
 // A Summary is a trigger in a line.

@@ -31,6 +31,9 @@ func told(t *testing.T, text string) map[string]string {
 		if out[s.Key] != "" {
 			t.Errorf("%s is told twice", s.Key)
 		}
+		if s.About == "" {
+			t.Errorf("nobody says what %s is about (aboutKeys)", s.Key)
+		}
 		out[s.Key] = s.Text
 	}
 	return out
@@ -137,5 +140,40 @@ func TestEveryKeyOfATriggerHasASentence(t *testing.T) {
 	}
 	if set.Tell("other") != nil {
 		t.Error("a trigger that is not there has sentences")
+	}
+}
+
+func TestARuleIsALineOfTime(t *testing.T) {
+	for name, tt := range map[string]struct {
+		rule string
+		want []Stage
+	}{
+		"at once": {"on: shopify.order.paid\nsend: {template: thanks}", []Stage{{Kind: "begins", Words: "order.paid from shopify"}, {Kind: "sends", Words: `template "thanks"`}}},
+		"after a wait": {
+			"on: shopify.cart.updated\nif: [cart.total >= 50]\nwait: 45m\ncancel_on: shopify.order.created\nstop_on: [shopify.order.paid, shopify.order.created]\nsend: {template: reminder}",
+			[]Stage{{Kind: "begins", Words: "cart.updated from shopify", If: "cart.total is at least 50"}, {Kind: "waits", Words: "45 minutes", Ends: "order.created or order.paid from shopify"}, {Kind: "sends", Words: `template "reminder"`}},
+		},
+		"steps": {
+			"on: shopify.cart.updated\nsteps:\n- {wait: 1d, send: {template: a}}\n- {wait: {until: '10:00'}, if: 'previous.status == \"read\"', send: {template: b}}",
+			[]Stage{{Kind: "begins", Words: "cart.updated from shopify"}, {Kind: "waits", Words: "1 day"}, {Kind: "sends", Words: `template "a"`}, {Kind: "waits", Words: "until 10:00"}, {Kind: "sends", Words: `template "b"`, If: `previous.status is "read"`}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var rule Rule
+			if _, problems := yamlpos.Decode("t.yaml", []byte(tt.rule), &rule); problems.Err() != nil {
+				t.Fatal(problems)
+			}
+			rule.Name = "t"
+			set, faults := Compile([]Rule{rule}, Env{Language: "en", Timezone: "Europe/London", Connectors: map[string]ConnectorInfo{"shopify": {}}})
+			if set == nil {
+				t.Fatal(faults)
+			}
+			if diff := cmp.Diff(tt.want, set.Stages("t")); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if set.Stages("other") != nil {
+				t.Error("a trigger that is not there has stages")
+			}
+		})
 	}
 }

@@ -1,0 +1,48 @@
+package console_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/nudgewire/nudgewire/internal/console"
+	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/report"
+	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/triggers"
+)
+
+// A trigger is a line of time, and sentences by what they are about; how it is held takes the place of its mode.
+func TestATriggerIsALineOfTime(t *testing.T) {
+	status := server.StatusView{}
+	r := newRoom(t, false, answers{
+		"GET /status": func(*http.Request) (any, error) { return status, nil },
+		"GET /events": func(*http.Request) (any, error) { return []server.EventView{}, nil },
+		"GET /report": func(*http.Request) (any, error) { return report.View{}, nil },
+	})
+	r.rules = []console.Rule{{
+		Name: "cart", Mode: "shadow",
+		Stages:    []triggers.Stage{{Kind: "begins", Words: "cart.updated from shop", If: "cart.total > 50"}, {Kind: "waits", Words: "45 minutes", Ends: "order.paid from shop"}, {Kind: "sends", Words: `template "hello"`}},
+		Sentences: []triggers.Sentence{{Key: "on", About: "When", Text: "It begins."}, {Key: "limit", About: "To whom, and how often", Text: "It is limited."}, {Key: "wait", About: "When", Text: "It waits."}},
+	}}
+	ann := r.signIn(t)
+	seen := func(path string, in ...string) {
+		t.Helper()
+		_, body := r.do(t, http.MethodGet, path, nil, ann)
+		for _, want := range in {
+			_, rest, found := strings.Cut(body, want)
+			if !found {
+				t.Fatalf("%s has no %s behind what stands before it: %s", path, want, body)
+			}
+			body = rest
+		}
+	}
+	seen("/triggers/cart", `>shadow<`, `class="begins"`, "cart.updated from shop", "if cart.total &gt; 50", `class="waits"`, "45 minutes", "unless order.paid from shop comes", `class="sends"`, "hello",
+		"<h3>When</h3>", "It begins.", "It waits.", "<h3>To whom, and how often</h3>", "It is limited.")
+	seen("/triggers", "cart", ">shadow<")
+	status.Holds = []messaging.Hold{{Scope: messaging.ScopeTrigger, Name: "cart", Kind: messaging.HoldHalt}}
+	seen("/triggers", "cart", ">halted<")
+	if _, body := r.do(t, http.MethodGet, "/triggers", nil, ann); strings.Contains(body, ">shadow<") {
+		t.Error("a halted trigger has two states")
+	}
+}
