@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"time"
 
@@ -97,6 +98,9 @@ func (c *Console) overlap(r *http.Request) (page, error) {
 	return page{Name: "overlap", Title: "Who hears from several", Here: "/triggers", Data: v}, err
 }
 
+// particulars are what differs between decisions that have one reason: numbers of ours, and times.
+var particulars = regexp.MustCompile(`\b(message |event |run |attempt )\d+|\b\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?(?: [A-Z]{2,5}\b)?`)
+
 // lookedAt is how many of the newest events are looked at for why a trigger sent nothing.
 const lookedAt = 100
 
@@ -148,7 +152,7 @@ func (c *Console) trigger(r *http.Request) (page, error) {
 				}
 			}
 			if d.Outcome == messaging.Skipped || d.Outcome == messaging.Cancelled {
-				reasons[d.Reason]++
+				reasons[particulars.ReplaceAllString(d.Reason, "$1…")]++
 			}
 		}
 	}

@@ -17,7 +17,16 @@ func TestATriggerIsALineOfTime(t *testing.T) {
 	status := server.StatusView{}
 	r := newRoom(t, false, answers{
 		"GET /status": func(*http.Request) (any, error) { return status, nil },
-		"GET /events": func(*http.Request) (any, error) { return []server.EventView{}, nil },
+		"GET /events": func(*http.Request) (any, error) {
+			said := func(outcome messaging.Outcome, reason string) server.EventView {
+				return server.EventView{Decisions: []messaging.Decision{{Trigger: "cart", Outcome: outcome, Reason: reason}}}
+			}
+			return []server.EventView{
+				said(messaging.Cancelled, "cancelled before it was planned: order.paid (event 12) came at 2026-11-24 10:00:00 UTC"),
+				said(messaging.Cancelled, "cancelled before it was planned: order.paid (event 7) came at 2026-11-23 22:15:09 UTC"),
+				said(messaging.Skipped, "cart 12 has its message"), said(messaging.Planned, "template hello"),
+			}, nil
+		},
 		"GET /report": func(*http.Request) (any, error) { return report.View{}, nil },
 	})
 	r.rules = []console.Rule{{
@@ -38,7 +47,8 @@ func TestATriggerIsALineOfTime(t *testing.T) {
 		}
 	}
 	seen("/triggers/cart", `>shadow<`, `class="begins"`, "cart.updated from shop", "if cart.total &gt; 50", `class="waits"`, "45 minutes", "unless order.paid from shop comes", `class="sends"`, "hello",
-		"<h3>When</h3>", "It begins.", "It waits.", "<h3>To whom, and how often</h3>", "It is limited.")
+		"<h3>When</h3>", "It begins.", "It waits.", "<h3>To whom, and how often</h3>", "It is limited.",
+		"cancelled before it was planned: order.paid (event …) came at …</td><td class=\"n\">2<", "cart 12 has its message</td><td class=\"n\">1<")
 	seen("/triggers", "cart", ">shadow<")
 	status.Holds = []messaging.Hold{{Scope: messaging.ScopeTrigger, Name: "cart", Kind: messaging.HoldHalt}}
 	seen("/triggers", "cart", ">halted<")
