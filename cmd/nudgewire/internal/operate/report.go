@@ -82,15 +82,27 @@ func (c commands) reportTable(v *report.View, q *report.Query) error {
 		return cells
 	}
 	var rows [][]string
+	var most int64 // sent in a row
+	if terminal.IsTerminal(c.Out) {
+		for i := range v.Rows {
+			most = max(most, v.Rows[i].Sent())
+		}
+	}
 	for i := range v.Rows {
 		cells := q.Cells(&v.Rows[i], c.Location())
 		for j := range cells {
 			cells[j] = terminal.OrDash(terminal.Sanitized(cells[j]))
 		}
 		rows = append(rows, row(cells, &v.Rows[i].Stages))
+		if most > 0 {
+			rows[i] = append(rows[i], bar(v.Rows[i].Sent(), most))
+		}
+	}
+	if most > 0 {
+		head = append(head, "sent")
 	}
 	for i, s := range []*report.Stages{&v.Total, &v.Before} {
-		cells := make([]string, len(head)-len(columns))
+		cells := make([]string, len(q.Heads()))
 		cells[0] = []string{"all", "a week before"}[i]
 		rows = append(rows, row(cells, s))
 	}
@@ -108,4 +120,20 @@ func (c commands) reportTable(v *report.View, q *report.Query) error {
 		c.Warn("counts by the hour begin at %s\n", c.Clock(v.CountedSince))
 	}
 	return nil
+}
+
+// widestBar is the bar of the largest number, in characters.
+const widestBar = 20
+
+// bar is a number as a bar beside the largest one, in eighths of a character; whatever is not 0 is seen.
+func bar(n, most int64) string {
+	eighths := n * widestBar * 8 / most
+	if n > 0 {
+		eighths = max(eighths, 1)
+	}
+	words := strings.Repeat("█", int(eighths/8))
+	if rest := eighths % 8; rest > 0 {
+		words += string([]rune("▏▎▍▌▋▊▉")[rest-1])
+	}
+	return words
 }
