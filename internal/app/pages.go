@@ -1,8 +1,10 @@
 package app
 
 import (
+	"context"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,9 +40,19 @@ func (a *App) newPages() *console.Console {
 		return nil
 	}
 	return console.New(console.Options{
-		Ask: a.local, SignOn: a.signOn, Door: a.people, Rules: a.rulesShown, Zone: a.zone, Held: func() []messaging.Hold { return a.store.HoldsOf(messaging.Hold.OfEverything) }, Secure: strings.HasPrefix(a.consoleURL(), "https:"), Now: a.store.Now, Log: a.log.Named("console"),
+		Ask: a.local, SignOn: a.signOn, Door: a.people, Rules: a.rulesShown, Zone: a.zone, Stopped: a.stopped, Secure: strings.HasPrefix(a.consoleURL(), "https:"), Now: a.store.Now, Log: a.log.Named("console"),
 		Address: func(r *http.Request) string { return server.AddressKey(r, a.consoleProxies()) },
 	})
+}
+
+// stopped are halts, and runs that are paused.
+func (a *App) stopped(ctx context.Context) ([]messaging.Hold, error) {
+	holds := a.store.HoldsOf(func(h messaging.Hold) bool {
+		return h.OfEverything() || h.Kind == messaging.HoldHalt || h.Kind == messaging.HoldRun
+	})
+	paused, err := server.PausedRuns(ctx, a.store, holds)
+	halts := slices.DeleteFunc(holds, func(h messaging.Hold) bool { return h.Kind == messaging.HoldRun }) // of runs that were cancelled, too
+	return append(halts, paused...), err
 }
 
 // rulesShown are the triggers of the config in use, for people.

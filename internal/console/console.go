@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -43,13 +44,14 @@ type Rule struct {
 
 // Options are what a Console is made of.
 type Options struct {
-	Ask    *server.Client          // of this process; the context says who asks
-	Door   *signin.Sessions        // who signs in, and who is
-	SignOn func() SignOn           // who else signs people in, by the config in use
-	Rules  func() []Rule           // of the config in use, in its order
-	Zone   func() *time.Location   // that times are shown in
-	Held   func() []messaging.Hold // what stops everything at present, first on every page; nil for nothing
-	Secure bool                    // browsers reach it by https only, so that cookies may say so
+	Ask    *server.Client        // of this process; the context says who asks
+	Door   *signin.Sessions      // who signs in, and who is
+	SignOn func() SignOn         // who else signs people in, by the config in use
+	Rules  func() []Rule         // of the config in use, in its order
+	Zone   func() *time.Location // that times are shown in
+	// Stopped are halts, and runs that a person paused, of this moment. They stand first on every page; nil for nothing.
+	Stopped func(ctx context.Context) ([]messaging.Hold, error)
+	Secure  bool // browsers reach it by https only, so that cookies may say so
 	// Address is where a request comes from, for the limit of sign-ins that fail.
 	Address func(*http.Request) string
 	Now     func() time.Time
@@ -69,8 +71,8 @@ type Console struct {
 
 // New returns a Console.
 func New(o Options) *Console {
-	if o.Held == nil {
-		o.Held = func() []messaging.Hold { return nil }
+	if o.Stopped == nil {
+		o.Stopped = func(context.Context) ([]messaging.Hold, error) { return nil, nil }
 	}
 	return &Console{Options: o, once: idempotencyKeys{now: o.Now, by: map[onceKey]*done{}}}
 }
@@ -176,6 +178,8 @@ type page struct {
 	Title string
 	Here  string // the entry of the navigation that it belongs to
 	Data  any
+
+	Shows []messaging.Hold // that the page tells of itself
 }
 
 // shown is what a template sees.
@@ -190,6 +194,8 @@ type shown struct {
 	Assets   *assets
 	Self     string           // path of the page, with its query
 	Held     []messaging.Hold // what stops everything
+	Stops    []messaging.Hold // what stops a part, the first of them
+	Further  int              // that are not among Stops
 	Said     *keyedAnswer     // what came of the form that led here; nil for nothing
 }
 
@@ -301,7 +307,7 @@ func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, p pa
 	v.Phones = v.Who.May(access.Phones)
 	v.Self = r.URL.RequestURI()
 	if v.SignedIn {
-		v.Held = c.Held()
+		c.stopped(r.Context(), &v)
 	}
 	v.Said, _ = r.Context().Value(saidKey{}).(*keyedAnswer)
 	all := c.templates()
@@ -318,6 +324,28 @@ func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, p pa
 	if r.Method != http.MethodHead {
 		// What steers the direction of a text or cannot be seen is no part of a page, whoever wrote it.
 		_, _ = io.WriteString(w, plain.Lines(out.String())) // whoever asked is gone
+	}
+}
+
+// mostStops is how many holds of parts stand on a page that is about something else.
+const mostStops = 3
+
+// stopped fills in what is halted or paused, as far as the page does not say it. A page that cannot know it is shown all the same.
+func (c *Console) stopped(ctx context.Context, v *shown) {
+	all, err := c.Stopped(ctx)
+	if err != nil {
+		c.Log.Error("console: what is halted is not known", zap.Error(err))
+	}
+	for _, h := range all {
+		switch {
+		case h.OfEverything():
+			v.Held = append(v.Held, h)
+		case slices.ContainsFunc(v.Shows, h.Same):
+		case len(v.Stops) == mostStops:
+			v.Further++
+		default:
+			v.Stops = append(v.Stops, h)
+		}
 	}
 }
 

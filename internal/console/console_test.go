@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -18,6 +19,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/console"
+	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/signin"
@@ -67,7 +69,8 @@ type room struct {
 	on   console.SignOn
 	now  time.Time
 
-	rules []console.Rule // of the config
+	rules   []console.Rule // of the config
+	stopped []messaging.Hold
 }
 
 // daemon is one of which nothing is asked.
@@ -110,7 +113,7 @@ func newRoom(t *testing.T, secure bool, ask answers) *room {
 	}}
 	r.api = server.Admin(server.AdminOptions{Store: data, Daemon: daemon{}, SignIns: door, ConsoleURL: func() string { return "http://n" }, Now: now, Log: zap.NewNop()})
 	r.Console = console.New(console.Options{
-		Ask: ask.client(t), Door: door, SignOn: func() console.SignOn { return r.on }, Rules: func() []console.Rule { return r.rules }, Zone: func() *time.Location { return time.UTC }, Secure: secure,
+		Ask: ask.client(t), Door: door, SignOn: func() console.SignOn { return r.on }, Rules: func() []console.Rule { return r.rules }, Stopped: func(context.Context) ([]messaging.Hold, error) { return r.stopped, nil }, Zone: func() *time.Location { return time.UTC }, Secure: secure,
 		Address: func(*http.Request) string { return r.from }, Now: now, Log: zap.NewNop(),
 	})
 	pages := r.Console.Handler()

@@ -105,5 +105,5 @@ func (c *Console) run(r *http.Request) (page, error) {
 		return page{}, err
 	}
 	run, err := server.ShowRun.Call(r.Context(), c.Ask, messaging.RunID(id))
-	return page{Name: "run", Title: "Run " + r.PathValue("id") + " of " + run.Job, Here: "/jobs", Data: runPage{&run, byCount(run.Messages), again(&run)}}, err
+	return page{Name: "run", Title: "Run " + r.PathValue("id") + " of " + run.Job, Here: "/jobs", Data: runPage{&run, byCount(run.Messages), again(&run)}, Shows: []messaging.Hold{messaging.RunHold(run.ID, "")}}, err
 }

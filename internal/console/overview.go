@@ -139,7 +139,7 @@ func (c *Console) overview(r *http.Request) (page, error) {
 	if v.Lately, err = server.ListEvents.Call(ctx, c.Ask, server.ListQuery{Limit: 6}); err != nil {
 		return page{}, err
 	}
-	return page{Name: "overview", Title: "Overview", Here: "/", Data: v}, nil
+	return page{Name: "overview", Title: "Overview", Here: "/", Data: v, Shows: status.Holds}, nil
 }
 
 // lastDay fills in what happened in the last 24 hours.

@@ -21,5 +21,5 @@ func (c *Console) system(r *http.Request) (page, error) {
 			v.Accounts = []server.AccountView{{Name: "api", API: d.API, Rate: d.Rate, UnderWay: d.UnderWay}}
 		}
 	}
-	return page{Name: "system", Title: "System", Here: "/system", Data: v}, err
+	return page{Name: "system", Title: "System", Here: "/system", Data: v, Shows: v.Holds}, err
 }

@@ -82,7 +82,7 @@ func (c *Console) triggers(r *http.Request) (page, error) {
 		v.Rows = append(v.Rows, ruleRow{rule, holdsOf(rule.Name, status.Holds)})
 	}
 	v.Other = slices.DeleteFunc(besides(status.Holds), ofTrigger)
-	return page{Name: "triggers", Title: "Triggers", Here: "/triggers", Data: v}, nil
+	return page{Name: "triggers", Title: "Triggers", Here: "/triggers", Data: v, Shows: v.Other}, nil
 }
 
 type overlapPage struct {
@@ -158,7 +158,7 @@ func (c *Console) trigger(r *http.Request) (page, error) {
 	}
 	v.Reasons, v.OfEvents = byCount(reasons), len(events)
 	v.Reasons = v.Reasons[:min(len(v.Reasons), 10)]
-	return page{Name: "trigger", Title: "Trigger " + name, Here: "/triggers", Data: v}, nil
+	return page{Name: "trigger", Title: "Trigger " + name, Here: "/triggers", Data: v, Shows: v.Holds}, nil
 }
 
 // lifeOf fills in what a trigger did in a timeRange of time.

@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -54,5 +55,36 @@ func TestATriggerIsALineOfTime(t *testing.T) {
 	seen("/triggers", "cart", ">halted<")
 	if _, body := r.do(t, http.MethodGet, "/triggers", nil, ann); strings.Contains(body, ">shadow<") {
 		t.Error("a halted trigger has two states")
+	}
+}
+
+// What is halted or paused stands on every page, with its button, but where the page says so itself; beside a question it does not.
+func TestWhatIsStoppedStandsOnEveryPage(t *testing.T) {
+	r := newRoom(t, false, answers{
+		"GET /status": func(*http.Request) (any, error) { return server.StatusView{}, nil },
+		"GET /events": func(*http.Request) (any, error) { return []server.EventView{}, nil },
+		"GET /report": func(*http.Request) (any, error) { return report.View{}, nil },
+	})
+	halt := func(scope messaging.HoldScope, name string) messaging.Hold {
+		return messaging.Hold{Scope: scope, Name: name, Kind: messaging.HoldHalt, Reason: "wrong price", Who: "ann"}
+	}
+	run := messaging.RunHold(7, "paused by ben")
+	run.Job = "winback"
+	r.stopped = []messaging.Hold{halt(messaging.ScopeTrigger, "vip"), run}
+	ann := r.signIn(t)
+	_, body := r.do(t, http.MethodGet, "/triggers", nil, ann)
+	for _, want := range []string{`trigger &#34;vip&#34; is halted: wrong price`, `Let trigger &#34;vip&#34; go on…`, `name="name" value="vip"`, "run 7 of winback is paused: paused by ben", "Let run 7 go on…", `name="run" value="7"`, "Halt everything…"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("no %s in %s", want, body)
+		}
+	}
+	if _, body := r.do(t, http.MethodPost, "/do/halt", url.Values{"scope": {"trigger"}, "name": {"cart"}}, ann); strings.Contains(body, "wrong price") {
+		t.Errorf("it stands beside a question: %s", body)
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		r.stopped = append(r.stopped, halt(messaging.ScopeJob, name))
+	}
+	if _, body := r.do(t, http.MethodGet, "/triggers", nil, ann); !strings.Contains(body, `job &#34;a&#34; is halted`) || strings.Contains(body, `job &#34;b&#34;`) || !strings.Contains(body, `<a href="/">2 more</a>`) {
+		t.Errorf("of five there is %s", body)
 	}
 }

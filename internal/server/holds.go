@@ -17,6 +17,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 	"github.com/nudgewire/nudgewire/internal/refusal"
+	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // A HaltRequest names what to halt or to resume.
@@ -36,6 +37,23 @@ func (in *HaltRequest) hold() messaging.Hold {
 	return messaging.Hold{Scope: in.Scope, Name: in.Name, Kind: messaging.HoldHalt, Reason: in.Reason}
 }
 
+// PausedRuns are the runs that are paused, each as what holds it; since when is told by holds that are stored.
+func PausedRuns(ctx context.Context, s *store.Store, holds []messaging.Hold) (out []messaging.Hold, err error) {
+	open, err := s.OpenRuns(ctx, "")
+	for _, r := range open {
+		if r.State != messaging.RunPaused {
+			continue
+		}
+		h := messaging.RunHold(r.ID, r.Why())
+		h.Job = r.Job
+		if i := slices.IndexFunc(holds, h.Same); i >= 0 {
+			h.At = holds[i].At
+		}
+		out = append(out, h)
+	}
+	return out, err
+}
+
 // holds are what is held, with how much waits where that is told, and then the runs that are paused.
 func (a admin) holds(ctx context.Context) ([]messaging.Hold, error) {
 	stored, err := a.Store.Holds(ctx)
@@ -43,12 +61,10 @@ func (a admin) holds(ctx context.Context) ([]messaging.Hold, error) {
 		return nil, err
 	}
 	out := make([]messaging.Hold, 0, len(stored))
-	since := map[string]time.Time{} // by the number of a run
 	for _, h := range stored {
 		switch h.Kind {
 		case messaging.HoldRun:
-			since[h.Name] = h.At
-			continue
+			continue // of one that was cancelled, too, until nothing of it is under way
 		case messaging.HoldGone:
 			h.Waiting, err = a.Store.WaitingFor(ctx, h.Name)
 		case messaging.HoldMode, messaging.HoldReleased:
@@ -61,18 +77,8 @@ func (a admin) holds(ctx context.Context) ([]messaging.Hold, error) {
 		}
 		out = append(out, h)
 	}
-	open, err := a.Store.OpenRuns(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range open {
-		if r.State == messaging.RunPaused {
-			h := messaging.RunHold(r.ID, r.Why())
-			h.Job, h.At = r.Job, since[h.Name]
-			out = append(out, h)
-		}
-	}
-	return out, nil
+	paused, err := PausedRuns(ctx, a.Store, stored)
+	return append(out, paused...), err
 }
 
 // namesOf are the names that the config has in a scope.

@@ -116,6 +116,14 @@ export const actions = [
     await page.getByRole('button', {name: 'Let it go on'}).click();
     await sees('goes on.');
   }},
+  {name: 'what is halted is let go on from any page', do: async (page, {sees}) => {
+    await page.goto('/people');
+    await sees('is halted');
+    await page.getByRole('button', {name: 'Let trigger "vip" go on…'}).click();
+    await page.getByRole('button', {name: 'Let it go on'}).waitFor();
+    await page.goto('/triggers/vip'); // that says so itself
+    if (await page.getByRole('button', {name: 'Let trigger "vip" go on…'}).count() !== 0) throw new Error('it is said twice');
+  }},
   {name: 'send a test', do: async (page, {sees, told}) => {
     await page.goto('/triggers/abandoned-cart');
     await page.getByRole('button', {name: 'Send a test…'}).click();
