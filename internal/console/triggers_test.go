@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nudgewire/nudgewire/internal/console"
 	"github.com/nudgewire/nudgewire/internal/messaging"
@@ -66,14 +67,14 @@ func TestWhatIsStoppedStandsOnEveryPage(t *testing.T) {
 		"GET /report": func(*http.Request) (any, error) { return report.View{}, nil },
 	})
 	halt := func(scope messaging.HoldScope, name string) messaging.Hold {
-		return messaging.Hold{Scope: scope, Name: name, Kind: messaging.HoldHalt, Reason: "wrong price", Who: "ann"}
+		return messaging.Hold{Scope: scope, Name: name, Kind: messaging.HoldHalt, Reason: "wrong price", Who: "ann", At: time.Date(2026, 11, 24, 11, 57, 0, 0, time.UTC)}
 	}
 	run := messaging.RunHold(7, "paused by ben")
 	run.Job = "winback"
 	r.stopped = []messaging.Hold{halt(messaging.ScopeTrigger, "vip"), run}
 	ann := r.signIn(t)
 	_, body := r.do(t, http.MethodGet, "/triggers", nil, ann)
-	for _, want := range []string{`trigger &#34;vip&#34; is halted: wrong price`, `Let trigger &#34;vip&#34; go on…`, `name="name" value="vip"`, "run 7 of winback is paused: paused by ben", "Let run 7 go on…", `name="run" value="7"`, "Halt everything…"} {
+	for _, want := range []string{`<b>trigger &#34;vip&#34;</b> is halted, `, `">3 min ago</time> by ann: wrong price`, `Let trigger &#34;vip&#34; go on…`, `name="name" value="vip"`, "<b>run 7 of winback</b> is paused: paused by ben", "Let run 7 go on…", `name="run" value="7"`, "Halt everything…"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %s in %s", want, body)
 		}
@@ -84,7 +85,7 @@ func TestWhatIsStoppedStandsOnEveryPage(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		r.stopped = append(r.stopped, halt(messaging.ScopeJob, name))
 	}
-	if _, body := r.do(t, http.MethodGet, "/triggers", nil, ann); !strings.Contains(body, `job &#34;a&#34; is halted`) || strings.Contains(body, `job &#34;b&#34;`) || !strings.Contains(body, `<a href="/">2 more</a>`) {
+	if _, body := r.do(t, http.MethodGet, "/triggers", nil, ann); !strings.Contains(body, `job &#34;a&#34;</b> is halted`) || strings.Contains(body, `job &#34;b&#34;`) || !strings.Contains(body, `<a href="/">2 more</a>`) {
 		t.Errorf("of five there is %s", body)
 	}
 }
