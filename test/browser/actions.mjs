@@ -404,7 +404,7 @@ export const actions = [
     if (!await stands()) throw new Error('a page that was paused asks');
     await happens('walk-2');
     if (!await stands() || await rows.count() !== 1) throw new Error('a page that was paused moves');
-    await page.getByRole('button', {name: 'Go on'}).click();
+    await page.getByRole('button', {name: 'Go on', exact: true}).click();
     await rows.nth(1).waitFor();
   }},
   {name: 'copy a phone', do: async (page, {say}) => {
