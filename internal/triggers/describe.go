@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -334,7 +333,7 @@ func (s *Set) Stages(name string) []Stage {
 	add := func(w Wait, given *Send, conditions []string) {
 		if words := w.words(); words != "none" {
 			if w.For > 0 {
-				words = units.Spell(time.Duration(w.For))
+				words = units.Spell(w.For)
 			}
 			out = append(out, Stage{Kind: "waits", Words: words, Ends: ends})
 		}
