@@ -224,14 +224,23 @@ func (v *playgroundPage) try(c *Console, r *http.Request) (*refusal.Error, error
 		in.At = at
 	}
 	view, err := server.TryWebhook.Call(r.Context(), c.Ask, in)
-	if no, is := errors.AsType[*refusal.Error](err); is && no.Status < http.StatusInternalServerError {
-		return &refusal.Error{Status: no.Status, Words: sentence(no.Words), Hint: sentence(no.Hint)}, nil
+	if no := mistake(err); no != nil {
+		return no, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	v.Tried = v.triedPageOf(view)
 	return nil, nil
+}
+
+// mistake is an error of whoever asks, in sentences; nil for none, and for one of the daemon.
+func mistake(err error) *refusal.Error {
+	no, is := errors.AsType[*refusal.Error](err)
+	if !is || no.Status >= http.StatusInternalServerError {
+		return nil
+	}
+	return &refusal.Error{Status: no.Status, Words: sentence(no.Words), Hint: sentence(no.Hint)}
 }
 
 // loaded names a sample that a payload is.

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -52,8 +51,8 @@ func (c *Console) beginPast(r *http.Request, text string) (page, error) {
 		return pastPageOf(none, &refusal.Error{Words: "No event came yet.", Hint: "Try the rule on a sample meanwhile."}), nil
 	}
 	begun, err := server.Simulate.Call(r.Context(), c.Ask, simulation.Request{Since: events[len(events)-1].ReceivedAt, Edited: text})
-	if no, is := errors.AsType[*refusal.Error](err); is && no.Status < http.StatusInternalServerError {
-		return pastPageOf(none, &refusal.Error{Words: sentence(no.Words), Hint: sentence(no.Hint)}), nil
+	if no := mistake(err); no != nil {
+		return pastPageOf(none, no), nil
 	}
 	return pastPageOf(begun, nil), err
 }

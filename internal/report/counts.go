@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -56,6 +57,15 @@ func (s Records) Counts(ctx context.Context) (c Counts, err error) {
 	}
 	c.OldestDue, _, err = s.NextDue(ctx)
 	return c, err
+}
+
+// named calls each for the counters whose names begin with a prefix, which ends in a slash, with the rest of the name: from the name on that is given.
+func (s Records) named(ctx context.Context, from, prefix string, each func(rest string, value int64)) error {
+	// The slash and what follows it in ASCII bound the names that begin with the prefix.
+	return s.Rows(ctx, `SELECT name, value FROM counters WHERE name >= ?1 AND name < ?2`, []any{from, strings.TrimSuffix(prefix, "/") + "0"}, func(r *engine.Row) error {
+		each(strings.TrimPrefix(r.Text(), prefix), r.Int())
+		return nil
+	})
 }
 
 // Totals reads the counters, by the names in tally.CounterNames; one that never counted is 0.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -14,12 +13,6 @@ import (
 // A connector that never did is not in it.
 func (s Records) LastEvents(ctx context.Context) (map[string]time.Time, error) {
 	last := map[string]time.Time{}
-	// The slash and what follows it in ASCII bound the names that begin with the prefix.
-	err := s.Rows(ctx, `SELECT name, value FROM counters WHERE name >= ?1 AND name < ?2`,
-		[]any{tally.LastSeenPrefix, strings.TrimSuffix(tally.LastSeenPrefix, "/") + "0"}, func(r *engine.Row) error {
-			name := strings.TrimPrefix(r.Text(), tally.LastSeenPrefix)
-			last[name] = engine.Moment(r.Int())
-			return nil
-		})
+	err := s.named(ctx, tally.LastSeenPrefix, tally.LastSeenPrefix, func(connector string, at int64) { last[connector] = engine.Moment(at) })
 	return last, store.Wrap(err, "last events")
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
@@ -24,13 +23,10 @@ type RejectedCount struct {
 func (s Records) Rejected(ctx context.Context, now time.Time) (out []RejectedCount, err error) {
 	sums := map[[2]string]int64{}
 	from := tally.RejectedSince(now)
-	err = s.Rows(ctx, `SELECT name, value FROM counters WHERE name >= ?1 AND name < ?2`,
-		[]any{from, strings.TrimSuffix(tally.RejectedPrefix, "/") + "0"}, func(r *engine.Row) error {
-			name := r.Text()
-			state, reason, _ := strings.Cut(name[len(from):], "/")
-			sums[[2]string{state, reason}] += r.Int()
-			return nil
-		})
+	err = s.named(ctx, from, tally.RejectedPrefix, func(name string, n int64) {
+		state, reason, _ := strings.Cut(name[len(from)-len(tally.RejectedPrefix):], "/")
+		sums[[2]string{state, reason}] += n
+	})
 	if err != nil {
 		return nil, fmt.Errorf("count what was rejected: %w", err)
 	}

@@ -56,7 +56,7 @@ func (c *comparing) finish(ctx context.Context) (*Comparison, error) {
 }
 
 // compared reports whether something is said of a message: one of the time that is looked at, whose event was played, and that
-// does not wait to be sent.
+// does not wait to be sent. It counts the rows that wait in a run.
 func (c *comparing) compared(m messageKey, one *pair) bool {
 	if m.run != 0 {
 		run := c.known[m.run]

@@ -279,6 +279,11 @@ func (r *rule) cooldownWords(matter string) string {
 	return "The same " + matter + " gets this message once. An event that names none goes by its phone, which may get it again."
 }
 
+// what names what is sent: `template "x"`.
+func (given *Send) what() string {
+	return messaging.Send{Template: given.Template, Campaign: given.Campaign}.What()
+}
+
 // sentence is what is sent: `the template "x" in en, with cart.url`.
 func (given *Send) sentence(language string) string {
 	var words string
@@ -337,7 +342,7 @@ func (s *Set) Stages(name string) []Stage {
 			}
 			out = append(out, Stage{Kind: "waits", Words: words, Ends: ends})
 		}
-		out = append(out, Stage{Kind: "sends", Words: messaging.Send{Template: given.Template, Campaign: given.Campaign}.What(), If: conditionsWords(conditions)})
+		out = append(out, Stage{Kind: "sends", Words: given.what(), If: conditionsWords(conditions)})
 	}
 	if len(r.Steps) == 0 {
 		add(r.Wait, &r.Send, nil)
@@ -362,7 +367,7 @@ func (s *Set) Summary(name string) Summary {
 			waits = append(waits, w.words())
 		}
 		for _, given := range r.Sends() {
-			sends = append(sends, messaging.Send{Template: given.Template, Campaign: given.Campaign}.What())
+			sends = append(sends, given.what())
 		}
 		return Summary{strings.Join(r.On, ", "), strings.Join(waits, ", then "), strings.Join(sends, ", then ")}
 	}
