@@ -317,7 +317,7 @@ func TestWhatStrangersWriteIsShownAsText(t *testing.T) {
 	h := open(t, options{config: withPages(config)})
 	c := cart("c1"+script, phone(1), "12.00")
 	c["customer"] = map[string]any{"first_name": script, "last_name": "\u202egnp.exe\u0000", "tags": script}
-	h.mustTake(h.shopify("checkouts/update", "id"+`"><b>`, c))
+	h.mustTake(h.shopify("checkouts/update", "id"+`"><plaintext>`, c)) // a tag that no page has of its own
 	o := order("c2"+script, phone(1), "120.00")
 	o["customer"], o["name"] = c["customer"], script
 	h.mustTake(h.shopify("orders/create", "", o))
@@ -336,7 +336,7 @@ func TestWhatStrangersWriteIsShownAsText(t *testing.T) {
 	paths := append(h.pagesOf(), "/events?kind="+ask, "/events?connector="+ask, "/messages?trigger="+ask)
 	for _, path := range paths {
 		page := b.page(path)
-		if strings.Contains(page, "<script>") || strings.Contains(page, "<img") || strings.Contains(page, "<b>") || strings.ContainsAny(page, "\u202e\x00") {
+		if strings.Contains(page, "<script>") || strings.Contains(page, "<img") || strings.Contains(page, "<plaintext>") || strings.ContainsAny(page, "\u202e\x00") {
 			t.Errorf("%s holds what a stranger wrote as it came:\n%s", path, page)
 		}
 		seen = seen || strings.Contains(page, "&lt;script&gt;alert(1)")
