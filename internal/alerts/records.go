@@ -5,6 +5,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -63,7 +64,7 @@ var (
 
 // KeepAlerts puts it in place of what was kept before.
 func (s Records) KeepAlerts(ctx context.Context, state messaging.AlertState) error {
-	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 		for _, drop := range []*engine.Statement{dropAlertsSQL, dropNoticesSQL, dropReceiversSQL} {
 			if err := t.Put(drop); err != nil {
 				return err

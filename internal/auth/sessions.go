@@ -10,6 +10,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -80,7 +81,7 @@ var (
 
 // AddLink keeps a link. Those that are over leave, and of the others the first where there would be more than most.
 func (s Records) AddLink(ctx context.Context, l SignInLink, now time.Time, most int) error {
-	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 		if err := t.Lock(userChanges); err != nil {
 			return err
 		}
@@ -111,7 +112,7 @@ var linkSQL = engine.SQL(`SELECT hash, who, scopes, until_at FROM console_links 
 // EnterByLink uses a link up and begins a session of its maker, in one commit, with at most most sessions of them. It gives the session as it is kept.
 // messaging.ErrNotFound where no link is like that, or none any more.
 func (s Records) EnterByLink(ctx context.Context, link [sha256.Size]byte, n Session, most int) (Session, error) {
-	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 		var l SignInLink
 		found := false
 		err := t.Query(linkSQL, func(r *engine.Row) (err error) {
@@ -139,7 +140,7 @@ var userSignedInSQL = engine.SQL(`UPDATE users SET signed_in_at = ?2 WHERE name 
 // BeginSession begins a session of a user who proved who it is, with at most most sessions of them. password is what the user had for one, hashed, when that was looked
 // at. messaging.ErrNotFound where the user is gone, disabled, or has another one by now.
 func (s Records) BeginSession(ctx context.Context, n Session, password string, most int) error {
-	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 		u, err := userIn(t, userSQL, n.User)
 		if err == nil && (!u.Able() || u.Password != password) {
 			err = messaging.ErrNotFound
@@ -160,7 +161,7 @@ var userBySetupSQL = engine.SQL(`SELECT ` + userColumns + ` FROM users WHERE set
 // SetUp has the user of a setup link choose a password, hashed, and begins a session. The link is used up. messaging.ErrNotFound where no link is like
 // that, or none any more.
 func (s Records) SetUp(ctx context.Context, setup [sha256.Size]byte, password string, n Session, most int) (u User, err error) {
-	err = s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+	err = s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 		u, err = userIn(t, userBySetupSQL, hex.EncodeToString(setup[:]))
 		if err == nil && (!u.DisabledAt.IsZero() || !n.BeganAt.Before(u.SetupUntil)) {
 			err = messaging.ErrNotFound
@@ -241,13 +242,13 @@ var sessionSeenSQL = engine.SQL(`UPDATE console_sessions SET seen_at = ?2 WHERE 
 
 // SessionSeen notes when a session was used last.
 func (s Records) SessionSeen(ctx context.Context, hash [sha256.Size]byte, at time.Time) error {
-	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error { return t.Put(sessionSeenSQL, hex.EncodeToString(hash[:]), engine.Micro(at)) })
+	err := s.Write(ctx, commit.LaneWork, func(t *store.Tx) error { return t.Put(sessionSeenSQL, hex.EncodeToString(hash[:]), engine.Micro(at)) })
 	return store.Wrap(err, "note the use of a session")
 }
 
 // EndSession ends a session; one that is not there is none.
 func (s Records) EndSession(ctx context.Context, hash [sha256.Size]byte) error {
-	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error { return t.Put(endSessionSQL, hex.EncodeToString(hash[:])) })
+	err := s.Write(ctx, commit.LaneWork, func(t *store.Tx) error { return t.Put(endSessionSQL, hex.EncodeToString(hash[:])) })
 	return store.Wrap(err, "end a session")
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 )
@@ -63,7 +64,7 @@ var (
 
 // AddToken keeps a new token. ErrTokenName where a good one has its name.
 func (s Records) AddToken(ctx context.Context, n Token) error {
-	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 		if err := t.Lock(tokenNames); err != nil {
 			return err
 		}
@@ -96,7 +97,7 @@ var revokeTokenSQL = engine.SQL(`UPDATE api_tokens SET revoked_at = ?1 WHERE id 
 
 // RevokeToken ends a token for good; messaging.ErrNotFound for one that is not there or was revoked before.
 func (s Records) RevokeToken(ctx context.Context, id string, at time.Time) error {
-	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 		n, err := t.Exec(revokeTokenSQL, engine.Micro(at), id)
 		if err == nil && n == 0 {
 			err = messaging.ErrNotFound
@@ -110,6 +111,6 @@ var tokenUsedSQL = engine.SQL(`UPDATE api_tokens SET used_at = ?1 WHERE id = ?2 
 
 // TokenUsed notes when a token was used last.
 func (s Records) TokenUsed(ctx context.Context, id string, at time.Time) error {
-	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error { return t.Put(tokenUsedSQL, engine.Micro(at), id) })
+	err := s.Write(ctx, commit.LaneWork, func(t *store.Tx) error { return t.Put(tokenUsedSQL, engine.Micro(at), id) })
 	return store.Wrap(err, "note the use of token %s", id)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 )
@@ -111,7 +112,7 @@ var (
 
 // AddUser keeps a new user, up to most of them. Errors: ErrUserName, ErrUsersFull.
 func (s Records) AddUser(ctx context.Context, u User, most int) error {
-	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 		if err := t.Lock(userChanges); err != nil {
 			return err
 		}
@@ -170,7 +171,7 @@ var (
 
 // ChangeUser changes a user, and gives the one that is there now; of one that was removed, as it was. Errors: messaging.ErrNotFound, ErrLastAdmin, those of Do.
 func (s Records) ChangeUser(ctx context.Context, name string, c UserChange) (u User, err error) {
-	err = s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+	err = s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 		if err := t.Lock(userChanges); err != nil {
 			return err
 		}

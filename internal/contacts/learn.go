@@ -11,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -177,7 +178,7 @@ func (s Records) ReadContacts(ctx context.Context, look Look) (n int, err error)
 		note, err = look(ctx, firstRead(events, again))
 	}
 	if err == nil {
-		err = s.Write(ctx, store.LaneRows, func(t *store.Tx) error {
+		err = s.Write(ctx, commit.LaneRows, func(t *store.Tx) error {
 			changed, err := readAll(t, ids, events, s.KeyHash)
 			if err != nil {
 				return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -122,7 +123,7 @@ func (s Records) found(ctx context.Context) ([]kindFound, error) {
 
 // drop forgets what was counted of a connector, of one kind or with "" of all: what comes from now on is what others are held against.
 func (s Records) drop(ctx context.Context, connector, kind string) error {
-	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 		_, err := s.LockKnown(t, "") // the reader holds it while it counts
 		for _, one := range []*engine.Statement{acceptHoursSQL, acceptKindsSQL} {
 			if err == nil {

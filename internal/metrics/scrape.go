@@ -14,7 +14,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/pace"
 	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/server"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 )
 
 // A Source is where a scrape gets its figures. It is asked with a ctx that ends when the scrape has waited long enough.
@@ -26,7 +26,7 @@ type Figures struct {
 	Status   server.StatusView
 	Backlogs map[string]report.Backlog // by account, as rows name it
 	Runs     map[messaging.RunState]int64
-	Commits  store.Stats
+	Commits  commit.Stats
 	Accounts []Account
 
 	Database, Log int64 // bytes of the database and of its log

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -36,7 +37,7 @@ func (s Records) ClaimOutgoing(ctx context.Context, receiver string, now time.Ti
 	}
 	const looks = 16 // a look finds nothing but what waits for others, and moves it out of the way
 	var got []messaging.Outgoing
-	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 		got = got[:0]
 		until := engine.Micro(now.Add(lease))
 		for range looks {
@@ -97,7 +98,7 @@ var (
 
 // FinishOutgoing records how an attempt ended. ErrClaimLost when it is not claimed by that attempt any more.
 func (s Records) FinishOutgoing(ctx context.Context, e messaging.OutgoingEnd) error {
-	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 		var receiver string
 		var subject int64
 		if err := t.Query(outgoingSQL, func(r *engine.Row) error { receiver, subject = r.Text(), r.Int(); return nil }, e.ID); err != nil {
@@ -117,7 +118,7 @@ func (s Records) FinishOutgoing(ctx context.Context, e messaging.OutgoingEnd) er
 		case err != nil:
 			return err
 		case n == 0:
-			return store.NoWrite{Err: messaging.ErrClaimLost}
+			return commit.NoWrite{Err: messaging.ErrClaimLost}
 		case e.Error == "" && e.State == messaging.OutgoingWaiting: // cut off by a stop
 		case e.Error == "":
 			err = t.Put(receiverWellSQL, receiver, at)
@@ -234,7 +235,7 @@ func (s Records) Replay(ctx context.Context, q Replay) (n int64, err error) {
 			continue
 		}
 		var changed int64
-		err = s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+		err = s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 			changed = 0
 			for _, id := range ids {
 				one, err := t.Exec(replayOutgoingSQL, id, t.At)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -45,7 +46,7 @@ func (e *eraser) known(ctx context.Context) error {
 
 // unlearn forgets what a connector said of a contact, or with "" what all said. What is left of its events came later, and is read again.
 func (e *eraser) unlearn(ctx context.Context, phone, connector string) error {
-	return e.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+	return e.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 		ids, err := e.LockKnown(t, phone)
 		if err == nil {
 			err = t.Put(unlearnSQL, phone, connector)

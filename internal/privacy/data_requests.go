@@ -5,6 +5,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
@@ -34,7 +35,7 @@ func (s Records) DataRequests(ctx context.Context, after messaging.EventID) (ids
 
 // DataRequestAnswered notes that what the event asks for lies ready.
 func (s Records) DataRequestAnswered(ctx context.Context, id messaging.EventID) error {
-	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 		return t.Put(tally.SetCountSQL, answeredRequests, int64(id))
 	})
 	return store.Wrap(err, "note a request of data")

@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -184,7 +185,7 @@ func (e *eraser) listRows(ctx context.Context) error {
 // inCommits calls do on each of all, some of them in each commit.
 func inCommits[T any](ctx context.Context, e *eraser, all []T, do func(*store.Tx, T) error) error {
 	for some := range slices.Chunk(all, perErase) {
-		err := e.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+		err := e.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 			for _, one := range some {
 				if err := do(t, one); err != nil {
 					return err
@@ -281,7 +282,7 @@ func (e *eraser) payloads(ctx context.Context) error {
 			return err
 		})
 		if err == nil && len(due) > 0 {
-			err = e.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+			err = e.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 				if _, err := e.LockKnown(t, ""); err != nil {
 					return err
 				}
@@ -394,7 +395,7 @@ func (e *eraser) ownMessages(ctx context.Context) error {
 
 func (e *eraser) ownEvents(ctx context.Context) error {
 	for some := range slices.Chunk(idsOf(e.events), perErase) {
-		err := e.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+		err := e.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 			_, err := e.LockKnown(t, "")
 			for _, id := range some {
 				if err == nil {

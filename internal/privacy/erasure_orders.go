@@ -6,6 +6,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -31,7 +32,7 @@ var forgetMoreSQL = engine.SQL(`UPDATE forgetting SET waits = ?3 WHERE phone = ?
 
 // ErasureWaits notes what orders wait for.
 func (s Records) ErasureWaits(ctx context.Context, all []Erasure, why string) error {
-	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 		for _, e := range all {
 			if err := t.Put(forgetMoreSQL, string(e.Phone), e.Connector, why); err != nil {
 				return err
@@ -46,7 +47,7 @@ var erasedSQL = engine.SQL(`DELETE FROM forgetting WHERE phone = ?1 AND connecto
 
 // Erased notes that orders are carried out but for what Wipe does. One that was given anew meanwhile stays.
 func (s Records) Erased(ctx context.Context, all []Erasure) error {
-	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 		if err := s.RewriteLater(t); err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -516,7 +517,7 @@ func TestForgettingRemovesWebhooksOut(t *testing.T) {
 	for _, d := range e.claim(2) {
 		e.finish(&d, messaging.StateRejected)
 	}
-	e.must(e.Write(t.Context(), store.LaneWork, func(t *store.Tx) error { return t.Put(firstToldSQL, t.At) })) // the rest waits
+	e.must(e.Write(t.Context(), commit.LaneWork, func(t *store.Tx) error { return t.Put(firstToldSQL, t.At) })) // the rest waits
 	e.must(e.Forget(e.Context(), []messaging.Phone{forgottenPhone}, "by hand"))
 	if waits := e.erase(); waits != "" {
 		t.Fatal(waits)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -40,7 +41,7 @@ func (s Records) RecordRedactions(ctx context.Context) error {
 		if o.Contacts, o.Events, err = s.Reach(ctx, o.Connector, o.UpTo); err != nil {
 			return err
 		}
-		err = s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+		err = s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 			n, err := t.Exec(recordRedactionSQL, o.Connector, engine.Micro(o.At), o.Contacts, o.Events)
 			if err != nil || n == 0 {
 				return err
@@ -66,7 +67,7 @@ func (s Records) RecordErasures(ctx context.Context, all []Erasure) error {
 		}
 		subject, err := s.AuditContact(o.Phone)
 		if err == nil {
-			err = s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+			err = s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 				n, err := t.Exec(recordErasureSQL, string(o.Phone), o.Connector, engine.Micro(o.At))
 				if err == nil && n > 0 {
 					t.Audit(&store.AuditEntry{At: o.At, Who: o.Source, Via: ViaWebhook, Action: "forget", Subject: subject})
@@ -99,10 +100,10 @@ func (s Records) DecideRedaction(ctx context.Context, connector string, carryOut
 		return done, err
 	}
 	order.Detail = reachWords(connector, done.Contacts, done.Events) + fmt.Sprintf(", asked for by event %d", done.Event)
-	err = s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+	err = s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 		n, err := t.Exec(decideRedactionSQL, connector, engine.Micro(done.At))
 		if err == nil && n == 0 {
-			return store.NoWrite{Err: messaging.ErrNotFound}
+			return commit.NoWrite{Err: messaging.ErrNotFound}
 		}
 		if err == nil {
 			t.Audit(&order)

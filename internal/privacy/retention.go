@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
@@ -129,7 +130,7 @@ func (s Records) Retain(ctx context.Context, r Retention, now time.Time) (Retent
 }
 
 func (s Records) noteRetention(ctx context.Context, run *RetentionRun) error {
-	return s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+	return s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 		set := func(name string, value int64) error { return t.Put(tally.SetCountSQL, name, value) }
 		if err := set(retentionTook, run.Took.Microseconds()); err != nil {
 			return err
@@ -166,7 +167,7 @@ func (e *retainer) ofEvents(kept time.Duration) time.Duration {
 func (e *retainer) commit(ctx context.Context, kind string, remove func(*store.Tx) (n int64, err error)) error {
 	var n int64
 	began := time.Now()
-	err := e.Write(ctx, store.LaneWork, func(t *store.Tx) (err error) {
+	err := e.Write(ctx, commit.LaneWork, func(t *store.Tx) (err error) {
 		if n, err = remove(t); err == nil && kind != "" && n > 0 {
 			t.CountNamed(store.RemovedByAge+kind, n)
 		}

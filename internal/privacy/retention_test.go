@@ -18,6 +18,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -62,7 +63,7 @@ func (a aging) crash() {
 func (a aging) sweepKeys() {
 	a.Helper()
 	a.reopen() // what was in memory is in the table
-	commit := func(ctx context.Context, run func(*store.Tx) error) error { return a.Write(ctx, store.LaneWork, run) }
+	commit := func(ctx context.Context, run func(*store.Tx) error) error { return a.Write(ctx, commit.LaneWork, run) }
 	a.must(commit(a.Context(), func(t *store.Tx) error { t.CountNamed(store.DeadKeys, 1<<40); return nil }))
 	a.must(a.SweepKeys(a.Context(), commit))
 }
@@ -421,7 +422,7 @@ func TestAContentThatCannotBeReadKeepsNothing(t *testing.T) {
 	for i := range 3 {
 		a.event(fmt.Sprintf("44770090%04d", i), "x", func(p *messaging.Plan) { p.Proposals, p.Event.Cart.ID = nil, "c1" })
 	}
-	a.must(a.Write(t.Context(), store.LaneWork, func(t *store.Tx) error { return t.Put(damageContentSQL, int64(2), []byte{9, 9}) }))
+	a.must(a.Write(t.Context(), commit.LaneWork, func(t *store.Tx) error { return t.Put(damageContentSQL, int64(2), []byte{9, 9}) }))
 	a.now = a.now.Add(31 * day)
 	if run := a.retain(keepUsual); run.Removed[kindPayloads] != 3 {
 		t.Errorf("removed %v", run.Removed)
@@ -441,7 +442,7 @@ var damageContentSQL = engine.SQL(`UPDATE events SET content = ?2 WHERE id = ?1`
 func TestADecisionThatCannotBeReadKeepsNothing(t *testing.T) {
 	a := openAging(t)
 	a.live(20)
-	a.must(a.Write(t.Context(), store.LaneWork, func(t *store.Tx) error {
+	a.must(a.Write(t.Context(), commit.LaneWork, func(t *store.Tx) error {
 		return t.Put(eraseDecisionSQL, int64(3), int64(1), "reason", "damaged")
 	}))
 	if _, err := a.Decisions(t.Context(), 3); err == nil || !strings.Contains(err.Error(), "event 3") {

@@ -13,6 +13,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 )
 
 // refusalFor is an error as it is told to who asks.
@@ -59,7 +60,7 @@ func publicError(err error) *refusal.Error {
 		return &refusal.Error{Status: http.StatusNotFound, Words: mask.Text(err.Error())}
 	case errors.Is(err, store.ErrForgotten):
 		return &refusal.Error{Status: http.StatusConflict, Words: mask.Text(err.Error())}
-	case errors.Is(err, store.ErrOverloaded):
+	case errors.Is(err, commit.ErrOverloaded):
 		return &refusal.Error{Status: http.StatusServiceUnavailable, Words: "the daemon has more to write than it can", Hint: "try again in a moment"}
 	default:
 		return &refusal.Error{Status: http.StatusInternalServerError, Words: mask.Text(err.Error())}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/scheduler"
 )
@@ -19,7 +20,7 @@ var fullSQL = engine.SQL(`PRAGMA max_page_count = 1`)
 
 // FillDisk plays a full disk: the file of a world's data has no page more than it has.
 func (w *World) FillDisk(ctx context.Context) error {
-	return w.Store.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+	return w.Store.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 		return t.Query(fullSQL, func(*engine.Row) error { return nil })
 	})
 }

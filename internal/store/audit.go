@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 )
@@ -41,7 +42,7 @@ var auditChain = keyindex.Hash("end of the audit")
 
 // Audit adds an entry behind the last one, and gives its number. Of two processes one waits for the other's commit.
 func (s *Store) Audit(ctx context.Context, e AuditEntry) (id int64, err error) {
-	err = s.Write(ctx, LaneWork, func(t *Tx) error { t.Audit(&e); return nil })
+	err = s.Write(ctx, commit.LaneWork, func(t *Tx) error { t.Audit(&e); return nil })
 	return e.ID, Wrap(err, "record in the audit")
 }
 

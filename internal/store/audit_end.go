@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -122,7 +123,7 @@ func (s *Store) CheckAudit(ctx context.Context) (AuditState, error) {
 	if err != nil || state.Broken == "" || !state.Since.IsZero() {
 		return state, err
 	}
-	if err := s.Write(ctx, LaneWork, func(t *Tx) error { t.Audit(nil); return nil }); err != nil {
+	if err := s.Write(ctx, commit.LaneWork, func(t *Tx) error { t.Audit(nil); return nil }); err != nil {
 		return state, Wrap(err, "look at the end of the audit")
 	}
 	return s.AuditState(ctx)
@@ -130,7 +131,7 @@ func (s *Store) CheckAudit(ctx context.Context) (AuditState, error) {
 
 // AcceptAudit ends the trouble of what was found: a person has looked into it. What is missing stays missing.
 func (s *Store) AcceptAudit(ctx context.Context) error {
-	err := s.Write(ctx, LaneWork, func(t *Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		if err := t.peers.lock(t, []int64{auditChain}, nil); err != nil {
 			return err
 		}

@@ -1,15 +1,13 @@
 package store
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/calls"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
@@ -96,15 +94,15 @@ func newWriter(s *shared, e engine.Connection) *writer {
 	}
 }
 
-// runBatch implements runner.
-func (w *writer) runBatch(ops []*waiting) (err error) {
+// runBatch runs operations as one transaction.
+func (w *writer) runBatch(ops []*commit.Operation[*Tx]) (err error) {
 	w.batch.begin()
 	w.tx.At = engine.Micro(w.now())
 	t := Tx{w.tx, w}
 	if err := w.peers.begin(&t); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	err = runAll(&t, ops)
+	err = commit.RunAll(&t, ops)
 	if err == nil { // never after an error: SQLite may have ended the transaction by itself
 		err = t.writeNoted()
 	}
@@ -115,68 +113,6 @@ func (w *writer) runBatch(ops []*waiting) (err error) {
 	w.notifySubscribers()
 	// Last: what is answered was on disk, under its name, when it was answered.
 	return w.engine.Committed()
-}
-
-// runAll runs the operations of a batch, those of one set together.
-func runAll(t *Tx, ops []*waiting) error {
-	for len(ops) > 0 {
-		n := together(ops)
-		some := ops[:n]
-		ops = ops[n:]
-		if some[0].set == nil {
-			if err := some[0].runIn(t); err != nil {
-				return err
-			}
-			continue
-		}
-		// In one order everywhere, or two transactions could wait for each other's rows.
-		slices.SortStableFunc(some, func(a, b *waiting) int { return cmp.Compare(a.key, b.key) })
-		for _, o := range some {
-			o.err = nil
-		}
-		if err := contain(func(t *Tx) error { return some[0].set.run(t, some) }, t); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// together moves to the front those of the operations that run together with the first, and says how many they are. Of one set with one
-// key the second waits for the next turn; what is of no set passes nobody.
-func together(ops []*waiting) (n int) {
-	first := ops[0]
-	if first.set == nil {
-		return 1
-	}
-	var keys map[int64]bool
-	for i, o := range ops {
-		if o.set == nil {
-			break
-		}
-		if o.set != first.set || keys[o.key] {
-			continue
-		}
-		if o.key != 0 {
-			if keys == nil {
-				keys = map[int64]bool{}
-			}
-			keys[o.key] = true
-		}
-		copy(ops[n+1:i+1], ops[n:i])
-		ops[n] = o
-		n++
-	}
-	return n
-}
-
-// runIn runs the operation. One that changed nothing costs its batch nothing: only its caller gets the error.
-func (o *waiting) runIn(t *Tx) error {
-	o.err = nil
-	err := contain(o.run, t)
-	if _, same := errors.AsType[NoWrite](err); same {
-		o.err, err = err, nil
-	}
-	return err
 }
 
 // waits are the earliest times that something waits for, by account.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -32,7 +33,7 @@ var (
 
 // SaveConfig keeps a config. Saving a version again renews its time.
 func (s *Store) SaveConfig(ctx context.Context, c *Config, at time.Time) error {
-	err := s.Write(ctx, LaneWork, func(t *Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		err := t.Put(saveConfigSQL, c.Version, c.Text, engine.Micro(at))
 		for i, f := range c.Files {
 			if err == nil {

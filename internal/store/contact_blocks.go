@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -31,7 +32,7 @@ func (s *Store) Block(ctx context.Context, blocks []Block) (fresh int, err error
 		some := blocks[:min(len(blocks), perBlocks)]
 		blocks = blocks[len(some):]
 		var n int
-		err := s.Write(ctx, LaneWork, func(t *Tx) error {
+		err := s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 			n = 0
 			t.lastBlock.Store(t.At)
 			for _, b := range some {
@@ -106,7 +107,7 @@ func (s *Store) FactsOf(ctx context.Context, d *messaging.Message) (f messaging.
 // Allow ends the block of a phone; ErrNotFound when there was none.
 func (s *Store) Allow(ctx context.Context, phone messaging.Phone) error {
 	var n int64
-	err := s.Write(ctx, LaneWork, func(t *Tx) (err error) {
+	err := s.Write(ctx, commit.LaneWork, func(t *Tx) (err error) {
 		if n, err = t.Exec(allowSQL, string(phone)); err != nil {
 			return err
 		}

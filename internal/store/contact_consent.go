@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -70,7 +71,7 @@ const perConsents = 256
 // SaveConsents records what people or files say contacts agreed to. A record without a time is of now.
 func (s *Store) SaveConsents(ctx context.Context, all []messaging.ConsentRecord) error {
 	for some := range slices.Chunk(all, perConsents) {
-		err := s.Write(ctx, LaneWork, func(t *Tx) error {
+		err := s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 			for _, c := range some {
 				if c.At.IsZero() {
 					c.At = engine.Moment(t.At)

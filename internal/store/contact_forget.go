@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -14,7 +15,7 @@ import (
 // stored about them goes in steps afterwards (Erase).
 func (s *Store) Forget(ctx context.Context, phones []messaging.Phone, source string) error {
 	for some := range slices.Chunk(phones, perBlocks) {
-		err := s.Write(ctx, LaneWork, func(t *Tx) error {
+		err := s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 			for _, p := range some {
 				if err := t.forget(p, source, t.At, true); err != nil {
 					return err
@@ -84,7 +85,7 @@ func (t *Tx) MarkBlockOf(phone messaging.Phone, event int64) error {
 
 // ForgetConnector orders all that came by a connector to be forgotten.
 func (s *Store) ForgetConnector(ctx context.Context, connector, source string) error {
-	err := s.Write(ctx, LaneWork, func(t *Tx) error { return t.ForgetConnector(connector, source, t.At) })
+	err := s.Write(ctx, commit.LaneWork, func(t *Tx) error { return t.ForgetConnector(connector, source, t.At) })
 	return Wrap(err, "forget what came by %s", connector)
 }
 

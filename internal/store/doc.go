@@ -7,7 +7,7 @@
 // Read in this order:
 //
 //  1. store.go: what is opened, in which order, and closed.
-//  2. commit_group.go: callers hand over an operation and wait; one flusher runs all that wait as one transaction.
+//  2. package commit: callers hand over an operation and wait; one flusher runs all that wait as one transaction.
 //  3. commit_writer.go: that transaction, from its begin to what is called after the commit; commit_changes.go: what it changed, and who notes that.
 //  4. commit_coordinator.go: what a transaction asks because others may write too; single_*.go answer for one process, with keyindex.
 //  5. event_accept.go, with event_dedupe.go and event_correlation.go: a webhook becomes an event, decisions, messages.

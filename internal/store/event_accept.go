@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
@@ -31,7 +32,7 @@ func (s *Store) Accept(ctx context.Context, plans []messaging.Plan) ([]messaging
 		}
 	}
 	receipts := make([]messaging.Receipt, len(plans))
-	err := s.writeSet(ctx, laneIngest, s.accepts, 0, &acceptance{ready, receipts})
+	err := s.writeSet(ctx, commit.LaneIngest, s.accepts, 0, &acceptance{ready, receipts})
 	if err != nil {
 		return nil, err
 	}

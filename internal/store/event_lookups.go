@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -40,7 +41,7 @@ func (s *Store) ClaimLookups(ctx context.Context, now time.Time, lease time.Dura
 		return nil, nil
 	}
 	var got []messaging.PendingLookup
-	err := s.Write(ctx, LaneWork, func(t *Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		got = got[:0]
 		err := t.Query(dueLookupsSQL, func(r *engine.Row) error {
 			got = append(got, scanLookup(r))
@@ -81,7 +82,7 @@ var endLookupSQL = engine.SQL(`DELETE FROM lookups WHERE event_id = ?1 AND attem
 
 // dropLookup ends a look-up whose event is gone or broken, and reports that.
 func (s *Store) dropLookup(ctx context.Context, l *messaging.PendingLookup, why error) error {
-	err := s.Write(context.WithoutCancel(ctx), LaneWork, func(t *Tx) error {
+	err := s.Write(context.WithoutCancel(ctx), commit.LaneWork, func(t *Tx) error {
 		return t.Put(endLookupSQL, int64(l.EventID), int64(l.Attempt))
 	})
 	return errors.Join(why, err)
@@ -92,7 +93,7 @@ var retryLookupSQL = engine.SQL(`UPDATE lookups SET attempts = ?3, due_at = ?4, 
 // RetryLookup puts a claimed look-up off. ErrClaimLost when it is not claimed by that attempt
 // any more.
 func (s *Store) RetryLookup(ctx context.Context, r messaging.LookupRetry) error {
-	err := s.Write(ctx, LaneWork, func(t *Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		attempts := int64(r.Attempt)
 		if r.Free {
 			attempts--
@@ -100,7 +101,7 @@ func (s *Store) RetryLookup(ctx context.Context, r messaging.LookupRetry) error 
 		at := max(engine.Micro(r.At), 1)
 		n, err := t.Exec(retryLookupSQL, int64(r.EventID), int64(r.Attempt), attempts, at, CutReason(r.Reason))
 		if err == nil && n == 0 {
-			err = NoWrite{messaging.ErrClaimLost}
+			err = commit.NoWrite{Err: messaging.ErrClaimLost}
 		}
 		if err != nil {
 			return err
@@ -122,14 +123,14 @@ func (s *Store) Complete(ctx context.Context, l messaging.PendingLookup, plan me
 		return messaging.Receipt{}, err
 	}
 	var receipt messaging.Receipt
-	err := s.Write(ctx, LaneWork, func(t *Tx) (err error) {
+	err := s.Write(ctx, commit.LaneWork, func(t *Tx) (err error) {
 		receipt = messaging.Receipt{}
 		if err := t.lockPlans(&ready); err != nil {
 			return err
 		}
 		n, err := t.Exec(endLookupSQL, int64(l.EventID), int64(l.Attempt))
 		if err == nil && n == 0 {
-			err = NoWrite{messaging.ErrClaimLost}
+			err = commit.NoWrite{Err: messaging.ErrClaimLost}
 		}
 		if err != nil {
 			return err

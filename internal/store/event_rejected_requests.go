@@ -5,6 +5,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/plain"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -27,7 +28,7 @@ var insertRejectedSQL = engine.SQL(`INSERT INTO rejected_requests (id, connector
 
 // RejectRequest keeps the trace of a request that was not taken. Its ID is given here.
 func (s *Store) RejectRequest(ctx context.Context, r messaging.RejectedRequest) error {
-	err := s.Write(ctx, laneIngest, func(t *Tx) error {
+	err := s.Write(ctx, commit.LaneIngest, func(t *Tx) error {
 		id, err := t.allocate(rejectedIDs)
 		if err != nil {
 			return err
@@ -52,7 +53,7 @@ func (s *Store) RejectRequest(ctx context.Context, r messaging.RejectedRequest) 
 
 // CountRejectedRequests counts n requests that were not taken and of which no trace is kept.
 func (s *Store) CountRejectedRequests(ctx context.Context, n int64) error {
-	err := s.Write(ctx, laneIngest, func(t *Tx) error {
+	err := s.Write(ctx, commit.LaneIngest, func(t *Tx) error {
 		t.requestsRejected(n)
 		return nil
 	})

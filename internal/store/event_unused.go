@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // CountUnused counts something that came to nothing and of which no event is stored: e is the event that was there before, or says the
 // connector alone.
 func (s *Store) CountUnused(ctx context.Context, why messaging.Unused, e messaging.Event) error {
-	err := s.Write(ctx, laneIngest, func(t *Tx) error {
+	err := s.Write(ctx, commit.LaneIngest, func(t *Tx) error {
 		t.tally.Unused.Add(unusedKey(&e, why), int64(e.ID))
 		return nil
 	})
@@ -74,6 +75,6 @@ var endUnusedSQL = engine.SQL(`DELETE FROM unused WHERE ?1 = '' OR connector = ?
 
 // EndUnused forgets what came to nothing, because a person has seen to it: of a connector, or of all with "".
 func (s *Store) EndUnused(ctx context.Context, connector string) error {
-	err := s.Write(ctx, LaneWork, func(t *Tx) error { return t.Put(endUnusedSQL, connector) })
+	err := s.Write(ctx, commit.LaneWork, func(t *Tx) error { return t.Put(endUnusedSQL, connector) })
 	return Wrap(err, "end what came to nothing")
 }

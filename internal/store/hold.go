@@ -9,6 +9,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/plain"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -138,7 +139,7 @@ func (s *Store) EndHold(ctx context.Context, h messaging.Hold) error {
 }
 
 // changeHolds makes a change that may set holds and end those that ends reports; nil for none. When it returns, Held knows of it.
-func (s *Store) changeHolds(ctx context.Context, ends func(messaging.Hold) bool, change op) error {
+func (s *Store) changeHolds(ctx context.Context, ends func(messaging.Hold) bool, change func(*Tx) error) error {
 	s.holding.Lock()
 	defer s.holding.Unlock()
 	// The commit wakes the sender, and what it claims then must not meet a last look that still
@@ -147,7 +148,7 @@ func (s *Store) changeHolds(ctx context.Context, ends func(messaging.Hold) bool,
 		others := slices.DeleteFunc(slices.Clone(s.holdsNow()), ends)
 		s.holds.Store(&others)
 	}
-	err := s.Write(ctx, LaneWork, change)
+	err := s.Write(ctx, commit.LaneWork, change)
 	return errors.Join(err, s.loadHolds(context.WithoutCancel(ctx)))
 }
 

@@ -61,7 +61,7 @@ func (s *Store) holdProbedBy(id messaging.MessageID) (messaging.Hold, bool) {
 
 // finishAndPause is the commit of an attempt that may pause what is sent like it, or lift such a pause; probed is the
 // pause that the message was the probe of, zero for none.
-func (s *Store) finishAndPause(ctx context.Context, a *messaging.Attempt, probed messaging.Hold, change op) error {
+func (s *Store) finishAndPause(ctx context.Context, a *messaging.Attempt, probed messaging.Hold, change func(*Tx) error) error {
 	lifts := a.State == messaging.StateAccepted && probed.Probe == a.MessageID && (!probed.ByStatus || a.Message == nil || !a.Message.Tracked())
 	return s.changeHolds(ctx, endsIf(lifts, probed), func(t *Tx) error {
 		if err := change(t); err != nil {
@@ -79,7 +79,7 @@ func (s *Store) finishAndPause(ctx context.Context, a *messaging.Attempt, probed
 }
 
 // pollAndPause is finishAndPause for a look at a message's status.
-func (s *Store) pollAndPause(ctx context.Context, p *messaging.Poll, probed messaging.Hold, change op) error {
+func (s *Store) pollAndPause(ctx context.Context, p *messaging.Poll, probed messaging.Hold, change func(*Tx) error) error {
 	lifts := false
 	switch p.Status {
 	case messaging.StatusSent, messaging.StatusDelivered, messaging.StatusRead:

@@ -16,6 +16,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/store/calls"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
@@ -173,7 +174,7 @@ func (s *Store) sign(ctx context.Context, path string) error {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // it never fails
 	token := int64(binary.BigEndian.Uint64(random[:])>>1 | 1)
-	err = s.writer.runBatch([]*waiting{{run: func(t *Tx) error {
+	err = s.writer.runBatch([]*commit.Operation[*Tx]{{Run: func(t *Tx) error {
 		err := t.Put(tally.SetCountSQL, countBefore, max(before, 0))
 		if err == nil {
 			err = t.Put(tally.SetCountSQL, countToken, token)

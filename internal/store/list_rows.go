@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -32,13 +33,13 @@ func (s *Store) AddRows(ctx context.Context, owner string, run messaging.RunID, 
 		}
 		cells[i] = text
 	}
-	err := s.Write(ctx, LaneRows, func(t *Tx) error {
+	err := s.Write(ctx, commit.LaneRows, func(t *Tx) error {
 		r, err := t.run(run)
 		if err != nil {
 			return err
 		}
 		if r.State != messaging.RunBuilding || r.Owner != owner {
-			return NoWrite{messaging.ErrMoved}
+			return commit.NoWrite{Err: messaging.ErrMoved}
 		}
 		for i := range rows {
 			one := &rows[i]
@@ -70,7 +71,7 @@ func (s *Store) DropRows(ctx context.Context, owner string, run messaging.RunID,
 		above = -1 << 62
 	}
 	for n := int64(1); n > 0; {
-		err := s.Write(ctx, LaneRows, func(t *Tx) error {
+		err := s.Write(ctx, commit.LaneRows, func(t *Tx) error {
 			n = 0
 			r, err := t.run(run)
 			if err != nil {
@@ -96,7 +97,7 @@ var noteRowSQL = engine.SQL(`UPDATE list_rows SET reason = ?3, wait_until = ?4 W
 // NoteRows notes why rows of a list do not go, or until when they wait. What goes in a file all the same says so by its part.
 func (s *Store) NoteRows(ctx context.Context, list messaging.RunID, notes []messaging.RowNote) error {
 	for some := range slices.Chunk(notes, PerRows) {
-		err := s.Write(ctx, LaneRows, func(t *Tx) error {
+		err := s.Write(ctx, commit.LaneRows, func(t *Tx) error {
 			for i := range some {
 				n := &some[i]
 				if err := t.Put(noteRowSQL, int64(list), n.Number, n.Reason, engine.Micro(n.Until)); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -64,7 +65,7 @@ func (s *Store) changeAll(ctx context.Context, f MessageFilter, do func(*Tx, *me
 		}
 		after = ids[len(ids)-1]
 		var changed int64
-		err = s.Write(ctx, LaneWork, func(t *Tx) error {
+		err = s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 			changed = 0 // a batch that is undone runs again
 			for _, id := range ids {
 				var d messaging.Message

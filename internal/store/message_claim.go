@@ -9,6 +9,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/calls"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 )
@@ -43,7 +44,7 @@ func (s *Store) Claim(ctx context.Context, q messaging.ClaimRequest) ([]messagin
 // claimBy claims in a commit.
 func (s *Store) claimBy(ctx context.Context, q *messaging.ClaimRequest, claim func(*Tx, *atDue) ([]claimed, error)) ([]messaging.Message, error) {
 	var got []claimed
-	err := s.Write(ctx, LaneWork, func(t *Tx) (err error) {
+	err := s.Write(ctx, commit.LaneWork, func(t *Tx) (err error) {
 		rules := s.dueRules(q.Now)
 		err = t.peers.lockNotes(t, false) // before it reads what was sent, if it waits at all
 		if err == nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 )
 
 func TestARowThatCannotBeReadDoesNotHoldUpTheOthers(t *testing.T) {
@@ -43,7 +44,7 @@ func TestAClaimThatIsUndoneHidesNothing(t *testing.T) {
 	}
 	q := messaging.ClaimRequest{Owner: "o", Now: time.Now().Add(time.Second), Lease: time.Minute, Marketing: 2}
 	full := errors.New("disk full")
-	err := s.Write(t.Context(), LaneWork, func(t *Tx) error {
+	err := s.Write(t.Context(), commit.LaneWork, func(t *Tx) error {
 		for range 2 { // the second one finds nothing that waits
 			if _, err := t.claim(&q, messaging.Marketing, 2, nil, nil, &atDue{}); err != nil {
 				return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -547,7 +548,7 @@ var reviewSQL = engine.SQL(`UPDATE messages SET due_at = ?2, expires_at = CASE W
 func (s *Store) ReviewDeferred(ctx context.Context) (n int64, err error) {
 	// A claim asks the rules inside its commit. One that asked those of before is over once this has had its turn, so what it
 	// put off is seen below.
-	if err := s.Write(ctx, LaneWork, func(*Tx) error { return nil }); err != nil {
+	if err := s.Write(ctx, commit.LaneWork, func(*Tx) error { return nil }); err != nil {
 		return 0, Wrap(err, "review what was deferred")
 	}
 	var after int64
@@ -558,7 +559,7 @@ func (s *Store) ReviewDeferred(ctx context.Context) (n int64, err error) {
 		}
 		after = ids[len(ids)-1]
 		var moved int64
-		err = s.Write(ctx, LaneWork, func(t *Tx) error {
+		err = s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 			moved = 0 // a batch that is undone runs again
 			for _, id := range ids {
 				changed, err := t.Exec(reviewSQL, id, t.At)

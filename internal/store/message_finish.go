@@ -9,6 +9,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/plain"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -34,7 +35,7 @@ func (s *Store) Finish(ctx context.Context, a messaging.Attempt) error {
 			return cmp.Or(err, lost[0])
 		})
 	} else {
-		err = s.writeSet(ctx, LaneWork, s.finishes, int64(a.MessageID), &a)
+		err = s.writeSet(ctx, commit.LaneWork, s.finishes, int64(a.MessageID), &a)
 	}
 	if err != nil {
 		return fmt.Errorf("finish message %d, attempt %d: %w", a.MessageID, a.Number, err)
@@ -138,7 +139,7 @@ func (t *Tx) finishAll(all []*messaging.Attempt) (lost []error, err error) {
 		switch {
 		case err != nil:
 		case !held:
-			lost[i] = NoWrite{messaging.ErrClaimLost}
+			lost[i] = commit.NoWrite{Err: messaging.ErrClaimLost}
 		case a.Words != "" || a.Class != messaging.ErrorUnknown:
 			err = t.applyErrorText(a, phone, test)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -23,7 +24,7 @@ const followAtOnce = 2048
 func (s *Store) followAll(ctx context.Context, p *messaging.Part) error {
 	for p.Followed < int64(len(p.MessageIDs)) {
 		var followed int64
-		err := s.Write(ctx, LaneWork, func(t *Tx) (err error) {
+		err := s.Write(ctx, commit.LaneWork, func(t *Tx) (err error) {
 			r, err := t.run(p.RunID)
 			if err == nil {
 				followed, err = t.follow(&r, p, s.first)

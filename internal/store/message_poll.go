@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -33,7 +34,7 @@ func (s *Store) claimPolls(ctx context.Context, account string, now time.Time, l
 		return nil, nil
 	}
 	var got []messaging.Message
-	err := s.Write(ctx, LaneWork, func(t *Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		got, t.claimed = got[:0], t.claimed[:0]
 		err := t.Query(duePollsSQL, func(r *engine.Row) error {
 			m, err := scanFollowed(r)
@@ -74,7 +75,7 @@ func (s *Store) FinishPoll(ctx context.Context, p messaging.Poll) error {
 			return cmp.Or(err, lost[0])
 		})
 	} else {
-		err = s.writeSet(ctx, LaneWork, s.polls, int64(p.MessageID), &p)
+		err = s.writeSet(ctx, commit.LaneWork, s.polls, int64(p.MessageID), &p)
 	}
 	if err != nil { // not wrap: this runs for every poll, and an argument is an allocation
 		return fmt.Errorf("poll of message %d: %w", p.MessageID, err)
@@ -108,7 +109,7 @@ func (t *Tx) finishPolls(s *Store, all []*messaging.Poll) (lost []error, err err
 	}
 	for i, p := range all {
 		if err == nil && looks[i].before == "" {
-			lost[i] = NoWrite{messaging.ErrNotFound}
+			lost[i] = commit.NoWrite{Err: messaging.ErrNotFound}
 		} else if err == nil {
 			err = t.finishPoll(s, p, &looks[i])
 		}

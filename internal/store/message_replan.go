@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -87,7 +88,7 @@ func (s *Store) replanSome(ctx context.Context, ids []int64, decide func(*messag
 	if len(changes) == 0 {
 		return Replans{Kept: kept}, nil
 	}
-	err = s.Write(ctx, LaneWork, func(t *Tx) error {
+	err = s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		n = Replans{Kept: kept} // a batch that is undone runs again
 		for i := range changes {
 			if err := t.replan(&changes[i], &n); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/calls"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -29,7 +30,7 @@ func (s *Store) RescueClaims(ctx context.Context, now time.Time, owner string) (
 	}
 	for {
 		var found messaging.Rescued
-		err := s.Write(ctx, LaneWork, func(t *Tx) (err error) {
+		err := s.Write(ctx, commit.LaneWork, func(t *Tx) (err error) {
 			if err = t.freeLookups(now, owner); err == nil {
 				found, err = t.abandon(now, owner)
 			}

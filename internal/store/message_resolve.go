@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -47,7 +48,7 @@ func (s *Store) Resolve(ctx context.Context, id messaging.MessageID, r messaging
 	return s.order(ctx, id, messaging.StateInDoubt, func(t *Tx, d *messaging.Message) error {
 		done, err := t.resolveOne(d, r, reason, messaging.EndedByPerson)
 		if err == nil && !done {
-			err = NoWrite{ErrForgotten}
+			err = commit.NoWrite{Err: ErrForgotten}
 		}
 		return err
 	})
@@ -118,16 +119,16 @@ func (t *Tx) GiveUp(id int64, reason string) error {
 
 // order carries out what a person decided about a message, if it is still in the state that needs it.
 func (s *Store) order(ctx context.Context, id messaging.MessageID, want messaging.State, do func(*Tx, *messaging.Message) error) error {
-	err := s.Write(ctx, LaneWork, func(t *Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		var found messaging.Message
 		err := t.Query(MessageSQL, func(r *engine.Row) error { found, _ = ScanMessage(r); return nil }, int64(id))
 		switch {
 		case err != nil:
 			return err
 		case found.ID == 0:
-			return NoWrite{messaging.ErrNotFound}
+			return commit.NoWrite{Err: messaging.ErrNotFound}
 		case found.State != want:
-			return NoWrite{&StateError{ID: id, State: found.State, Want: want}}
+			return commit.NoWrite{Err: &StateError{ID: id, State: found.State, Want: want}}
 		}
 		return do(t, &found)
 	})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/disk"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -103,10 +104,10 @@ func OpenToMove(ctx context.Context, dsn, to string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.commits.close()
+	s.endCommits()
 	w := s.writer.peers.(*singleWriter) // a file has one
 	w.close()
-	if err := s.writer.runBatch([]*waiting{{run: w.flushForGood}}); err != nil {
+	if err := s.writer.runBatch([]*commit.Operation[*Tx]{{Run: w.flushForGood}}); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil

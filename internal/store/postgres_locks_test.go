@@ -5,7 +5,6 @@ package store
 import (
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -91,47 +90,4 @@ func TestWhatTransactionsDoNotWaitFor(t *testing.T) {
 	if got := claim(); !slices.Equal(got, []messaging.Phone{"447700900002"}) {
 		t.Errorf("once it is free %v are claimed", got)
 	}
-}
-
-// lanesOf is a runner that keeps of which lanes its batches were.
-type lanesOf struct{ batches [][]lane }
-
-func (l *lanesOf) runBatch(ops []*waiting) error {
-	var of []lane
-	for _, o := range ops {
-		of = append(of, o.lane)
-	}
-	l.batches = append(l.batches, slices.Compact(of))
-	time.Sleep(time.Millisecond)
-	return nil
-}
-
-// Events lock keys and then rows. Behind work, which has rows already, they would wait in a circle with the events of others.
-func TestManyFlushersKeepEventsApart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		runners := []*lanesOf{{}, {}}
-		g := newGroupCommit(1000, maxBatch, runners[0], runners[1])
-		for range 5 {
-			put(t, g, LaneWork, 3, nothing)
-			put(t, g, laneIngest, 7, nothing)
-			put(t, g, LaneRows, 1, nothing)
-		}
-		g.close()
-		events, work := 0, 0
-		for _, r := range runners {
-			for _, of := range r.batches {
-				if slices.Contains(of, laneIngest) {
-					events++
-					if len(of) > 1 {
-						t.Errorf("a batch is of the lanes %v", of)
-					}
-				} else {
-					work++
-				}
-			}
-		}
-		if events == 0 || work == 0 {
-			t.Errorf("%d batches of events, %d of work", events, work)
-		}
-	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 	"github.com/nudgewire/nudgewire/test/testserver"
@@ -149,12 +150,12 @@ func TestASetChangesARowAsOftenAsItIsAsked(t *testing.T) {
 // A row that the server refuses costs the operation that brought it, and nobody beside it.
 func TestARowThatIsRefusedCostsItsOwnOperation(t *testing.T) {
 	s, _ := openForSets(t)
-	var batch []*waiting
-	consents := &set{func(t *Tx, members []*waiting) error {
+	var batch []*commit.Operation[*Tx]
+	consents := &commit.Set[*Tx]{Run: func(t *Tx, members []*commit.Operation[*Tx]) error {
 		for i, w := range members {
 			err := t.peers.lock(t, []int64{int64(i)}, nil)
 			if err == nil {
-				err = t.saveConsent(w.member.(*messaging.ConsentRecord))
+				err = t.saveConsent(w.Member.(*messaging.ConsentRecord))
 			}
 			if err != nil {
 				return err
@@ -167,12 +168,12 @@ func TestARowThatIsRefusedCostsItsOwnOperation(t *testing.T) {
 		if i == 2 {
 			c.Consent = "perhaps"
 		}
-		batch = append(batch, &waiting{set: consents, member: &c, done: make(chan struct{}, 1)})
+		batch = append(batch, &commit.Operation[*Tx]{Set: consents, Member: &c})
 	}
-	commit(s.writer, batch)
+	commit.Run(s.writer.runBatch, batch)
 	for i, w := range batch {
-		if bad := i == 2; (w.err != nil) != bad {
-			t.Errorf("operation %d: %v", i, w.err)
+		if bad := i == 2; (w.Err != nil) != bad {
+			t.Errorf("operation %d: %v", i, w.Err)
 		}
 	}
 	all, err := s.Consents(t.Context(), "", "", 0)
@@ -182,25 +183,8 @@ func TestARowThatIsRefusedCostsItsOwnOperation(t *testing.T) {
 }
 
 // commitOne runs one operation on the first writer.
-func commitOne(s *Store, run op) error { return s.writer.runBatch([]*waiting{{run: run}}) }
-
-// What runs together passes no other operation, and no two with one key run together.
-func TestWhatRunsTogether(t *testing.T) {
-	a, b := &set{}, &set{}
-	of := func(s *set, key int64) *waiting { return &waiting{set: s, key: key} }
-	ops := []*waiting{of(a, 3), of(b, 0), of(a, 1), of(a, 3), of(b, 0), of(nil, 0), of(a, 7)}
-	var turns []string
-	for left := slices.Clone(ops); len(left) > 0; {
-		n := together(left)
-		var turn []string
-		for _, o := range left[:n] {
-			turn = append(turn, fmt.Sprint(slices.Index(ops, o)))
-		}
-		turns, left = append(turns, strings.Join(turn, " ")), left[n:]
-	}
-	if got := strings.Join(turns, ", "); got != "0 2, 1 4, 3, 5, 6" {
-		t.Errorf("in turns of %s", got)
-	}
+func commitOne(s *Store, run func(*Tx) error) error {
+	return s.writer.runBatch([]*commit.Operation[*Tx]{{Run: run}})
 }
 
 // What several events of one commit cancel is cancelled for those that come after them, and written once for all.
@@ -226,15 +210,15 @@ func TestCancellationsOfACommit(t *testing.T) {
 			}
 			commitPlans := func(all ...messaging.Plan) {
 				t.Helper()
-				var batch []*waiting
+				var batch []*commit.Operation[*Tx]
 				for i := range all {
 					one := &acceptance{make([]encodedPlan, 1), make([]messaging.Receipt, 1)}
 					failIf(t, one.ready[0].prepare(&all[i], s.hash))
-					batch = append(batch, &waiting{set: s.accepts, member: one, done: make(chan struct{}, 1)})
+					batch = append(batch, &commit.Operation[*Tx]{Set: s.accepts, Member: one})
 				}
-				commit(s.writer, batch)
+				commit.Run(s.writer.runBatch, batch)
 				for _, w := range batch {
-					failIf(t, w.err)
+					failIf(t, w.Err)
 				}
 			}
 			plan := func(id, cart string, outcome messaging.Outcome) messaging.Plan {

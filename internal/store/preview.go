@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -19,7 +20,7 @@ func (s *Store) FactsOfPlan(ctx context.Context, plan messaging.Plan) (repeats m
 	if err := ready.prepare(&plan, s.hash); err != nil {
 		return 0, nil, err
 	}
-	err = s.Write(ctx, LaneWork, func(t *Tx) (err error) {
+	err = s.Write(ctx, commit.LaneWork, func(t *Tx) (err error) {
 		defer t.foreseen.clear()
 		all = make([]messaging.Facts, len(plan.Proposals))
 		repeats, err = t.repeats(&ready)
@@ -45,7 +46,7 @@ func (s *Store) FactsAtDue(ctx context.Context, d messaging.Message, said messag
 	if err != nil {
 		return f, err
 	}
-	err = s.Write(ctx, LaneWork, func(t *Tx) error {
+	err = s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		a, found := atDue{hash: s.hash, now: at, rules: rules}, []claimed{{Message: d}}
 		if _, err := a.asks(t, found); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -90,7 +91,7 @@ func (s *Store) keyed(ctx context.Context, part int64, hashes ...int64) (ids []i
 	if s.commits == nil {
 		ids, err = List(ctx, s, fmt.Sprintf(`SELECT id FROM keys WHERE part = %d AND hash IN %s`, part, engine.In(hashes)), nil, engine.Number[int64])
 	} else {
-		err = s.Write(ctx, LaneWork, func(t *Tx) (err error) {
+		err = s.Write(ctx, commit.LaneWork, func(t *Tx) (err error) {
 			ids = ids[:0]
 			for i := 0; i < len(hashes) && err == nil; i++ {
 				ids, err = t.peers.find(t, part, part, hashes[i], ids)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -31,7 +32,7 @@ func (s *Store) SentTo(ctx context.Context, phones []messaging.Phone, since time
 	}
 	for some := range slices.Chunk(phones, perContacted) {
 		var found []messaging.Contacted
-		err := s.Write(ctx, LaneRows, func(t *Tx) error {
+		err := s.Write(ctx, commit.LaneRows, func(t *Tx) error {
 			found = found[:0]
 			triggers, err := t.triggerNames()
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
@@ -107,7 +108,7 @@ func (s *Store) announce(ctx context.Context, all []Rename) error {
 
 // RenewRenames has the old names count as the new ones for longer, and takes nothing along.
 func (s *Store) RenewRenames(ctx context.Context, all []Rename) error {
-	err := s.Write(ctx, LaneWork, func(t *Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		for _, r := range all {
 			if err := t.noteRename(r); err != nil {
 				return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
@@ -86,7 +87,7 @@ func (s *Store) recognise(ctx context.Context, path string) error {
 		if err := s.Rows(ctx, `SELECT version FROM configs ORDER BY at DESC LIMIT 1`, nil, func(r *engine.Row) error { config = r.Text(); return nil }); err != nil {
 			return err
 		}
-		err := s.writer.runBatch([]*waiting{{run: func(t *Tx) error {
+		err := s.writer.runBatch([]*commit.Operation[*Tx]{{Run: func(t *Tx) error {
 			for _, end := range leaveSignedIn {
 				if err := t.Put(end); err != nil {
 					return err
@@ -254,7 +255,7 @@ func (s *Store) doubt(ctx context.Context, r *Restoration, until time.Time, defe
 	ids = slices.DeleteFunc(ids, func(id int64) bool { return id > int64(r.LastMessage) })
 	for some := range slices.Chunk(ids, perBulk) {
 		var claimed, waited int64
-		err := s.Write(ctx, LaneWork, func(t *Tx) error {
+		err := s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 			claimed, waited = 0, 0 // a batch that is undone runs again
 			for _, id := range some {
 				was, err := t.markRestoredInDoubt(id, r)
@@ -339,7 +340,7 @@ func (s *Store) PrepareReview(ctx context.Context, now time.Time, deferred bool)
 		}
 	}
 	if err == nil {
-		err = s.Write(ctx, LaneWork, func(t *Tx) error {
+		err = s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 			return t.Put(settleReviewSQL, r.ID, engine.Micro(now))
 		})
 	}
@@ -457,7 +458,7 @@ func (s *Store) undoubt(ctx context.Context, r *Restoration, lost time.Time) (n 
 			break
 		}
 		var back int64
-		err = s.Write(ctx, LaneWork, func(t *Tx) error {
+		err = s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 			back = 0
 			for _, id := range some {
 				var d messaging.Message

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -218,7 +219,7 @@ func TestWhatWasDueAfterTheLossWaitsAgain(t *testing.T) {
 	cancelled := c.queue("cancelled", 40*time.Minute, messaging.Marketing)
 	copied := c.now
 	r := c.restore()
-	c.must(c.Write(c.Context(), LaneWork, func(t *Tx) error { return t.requestCancel(off, "an order came") }))
+	c.must(c.Write(c.Context(), commit.LaneWork, func(t *Tx) error { return t.requestCancel(off, "an order came") }))
 	for _, wrong := range []time.Time{copied.Add(-time.Minute), c.now.Add(time.Minute)} {
 		var at *LostAtError
 		if _, err := c.EndReview(c.Context(), wrong); !errors.As(err, &at) {
@@ -516,7 +517,7 @@ func TestWhatRulesPutOffIsDoubtedUnderOtherRules(t *testing.T) {
 	for _, other := range []bool{false, true} {
 		c := openCopying(t)
 		id := c.queue("night", 0, messaging.Marketing)
-		c.must(c.Write(c.Context(), LaneWork, func(t *Tx) error {
+		c.must(c.Write(c.Context(), commit.LaneWork, func(t *Tx) error {
 			return t.engine.(*engine.SQLite).Run(fmt.Sprintf("UPDATE messages SET first_due_at = due_at, due_at = %d WHERE id = %d", engine.Micro(c.now.Add(9*time.Hour)), id))
 		}))
 		path := filepath.Join(c.TempDir(), "copy.db")
@@ -612,7 +613,7 @@ func TestACopyIsKnown(t *testing.T) {
 				c.must(c.BeginCall(i, d.ID, d.Attempt))
 				c.must(c.Finish(c.Context(), messaging.Attempt{MessageID: d.ID, Owner: "me", Number: 1, State: messaging.StateDropped, Reason: "x", At: c.now}))
 			}
-			c.must(c.Write(c.Context(), LaneWork, func(t *Tx) error {
+			c.must(c.Write(c.Context(), commit.LaneWork, func(t *Tx) error {
 				return errors.Join(t.engine.(*engine.SQLite).Run("DELETE FROM attempts"), t.engine.(*engine.SQLite).Run(fmt.Sprintf("DELETE FROM messages WHERE id >= %d", claims[0].ID)))
 			}))
 			c.must(c.Store.Close())

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -34,7 +35,7 @@ func (s *Store) StartRunOf(ctx context.Context, r messaging.Run, parts []messagi
 	if err != nil {
 		return 0, false, fmt.Errorf("start a run of %s: %w", r.Job, err)
 	}
-	err = s.Write(ctx, LaneWork, func(t *Tx) error {
+	err = s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		id, won = 0, false
 		err := t.Query(runOfSlotSQL, func(row *engine.Row) error { id = messaging.RunID(row.Int()); return nil }, r.Job, r.Slot)
 		if err != nil || id != 0 {
@@ -142,19 +143,19 @@ var updateRunSQL = engine.SQL(`UPDATE runs SET source = ?2, config = ?3, state =
 // same time all count. Where approve gives an error, that comes back and nothing is changed. It may be called more than once.
 func (s *Store) ApproveRun(ctx context.Context, id messaging.RunID, approve func(*messaging.Run) error) error {
 	var r messaging.Run
-	err := s.Write(ctx, LaneWork, func(t *Tx) (err error) {
+	err := s.Write(ctx, commit.LaneWork, func(t *Tx) (err error) {
 		if r, err = t.run(id); err != nil {
 			return err
 		}
 		if r.ID == 0 {
-			return NoWrite{messaging.ErrNotFound}
+			return commit.NoWrite{Err: messaging.ErrNotFound}
 		}
 		was := r.State
 		if err := approve(&r); err != nil {
-			return NoWrite{err}
+			return commit.NoWrite{Err: err}
 		}
 		if r.State != was && !was.May(r.State) {
-			return NoWrite{messaging.ErrMoved}
+			return commit.NoWrite{Err: messaging.ErrMoved}
 		}
 		args, err := runArgs(&r)
 		if err == nil {
@@ -204,7 +205,7 @@ func (s *Store) changeRun(ctx context.Context, by string, r messaging.Run, from 
 		allowed := old.ID != 0 && slices.Contains(from, old.State) && (by == "" || old.Owner == by) &&
 			(old.State == r.State || old.State.May(r.State))
 		if !allowed {
-			return NoWrite{messaging.ErrMoved}
+			return commit.NoWrite{Err: messaging.ErrMoved}
 		}
 		if err := t.Put(updateRunSQL, append([]any{int64(r.ID)}, args...)...); err != nil {
 			return err
@@ -229,7 +230,7 @@ func (s *Store) changeRun(ctx context.Context, by string, r messaging.Run, from 
 	case slices.Contains(from, messaging.RunPaused):
 		err = s.changeHolds(ctx, messaging.RunHold(r.ID, "").Same, change)
 	default:
-		err = s.Write(ctx, LaneWork, change)
+		err = s.Write(ctx, commit.LaneWork, change)
 	}
 	return observe(Wrap(err, "change run %d", r.ID), s.observer.Run, r)
 }
@@ -249,7 +250,7 @@ func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Tim
 		return nil, err
 	}
 	var mine []messaging.Run
-	err := s.Write(ctx, LaneWork, func(t *Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		mine = mine[:0]
 		var found []messaging.Run
 		older := map[string]bool{}
@@ -303,7 +304,7 @@ var releaseRunSQL = engine.SQL(`UPDATE runs SET released = ?2 WHERE id = ?1`)
 
 // ReleaseRun notes with a run who lets it go on although the config does not send by its job; "" is nobody.
 func (s *Store) ReleaseRun(ctx context.Context, id messaging.RunID, who string) error {
-	return Wrap(s.Write(ctx, LaneWork, func(t *Tx) error { return t.Put(releaseRunSQL, int64(id), who) }), "release run %d", id)
+	return Wrap(s.Write(ctx, commit.LaneWork, func(t *Tx) error { return t.Put(releaseRunSQL, int64(id), who) }), "release run %d", id)
 }
 
 // RunsUnsent are the runs of jobs that of names, the oldest first, of which a message waits or is being sent. It walks all that waits.
@@ -334,12 +335,12 @@ func (s *Store) RunsUnsent(ctx context.Context, of func(job string) bool) (runs 
 // Renew moves the lease of a run on and gives the run as it is now. ErrMoved when it is not
 // owner's any more.
 func (s *Store) Renew(ctx context.Context, id messaging.RunID, owner string, until time.Time) (r messaging.Run, err error) {
-	err = s.Write(ctx, LaneWork, func(t *Tx) (err error) {
+	err = s.Write(ctx, commit.LaneWork, func(t *Tx) (err error) {
 		if r, err = t.run(id); err != nil {
 			return err
 		}
 		if r.ID == 0 || r.Owner != owner {
-			return NoWrite{messaging.ErrMoved}
+			return commit.NoWrite{Err: messaging.ErrMoved}
 		}
 		r.LeaseEnd = engine.Moment(engine.Micro(until))
 		err = t.Put(leaseRunSQL, int64(id), owner, engine.Micro(until))
@@ -350,7 +351,7 @@ func (s *Store) Renew(ctx context.Context, id messaging.RunID, owner string, unt
 
 // FreeRuns ends the claims of processes that are gone. owner calls it once, before it claims.
 func (s *Store) FreeRuns(ctx context.Context, owner string) error {
-	err := s.Write(ctx, LaneWork, func(t *Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		var open []messaging.Run
 		err := t.Query(openRunsSQL, func(row *engine.Row) error {
 			r, err := scanRun(row)
@@ -382,7 +383,7 @@ func (s *Store) LastScheduled(ctx context.Context, job, line string, now time.Ti
 	seen := `SELECT since FROM job_clocks WHERE job = ?1 AND line = ?2`
 	since, known, err := s.Earliest(ctx, seen, job, line)
 	if err == nil && !known {
-		err = s.Write(ctx, LaneWork, func(t *Tx) error {
+		err = s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 			return t.Put(seeClockSQL, job, line, engine.Micro(now))
 		})
 		if err == nil {

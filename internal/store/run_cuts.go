@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 )
@@ -92,7 +93,7 @@ func (n cutNotes) write(t *Tx) error {
 // Point is this moment, from which on a part of the run is cut. Whoever then asks who may get the file is told by ClaimPart whether that has
 // changed since.
 func (s *Store) Point(ctx context.Context, run messaging.RunID) (p messaging.Point, err error) {
-	err = s.Write(ctx, LaneWork, func(t *Tx) (err error) {
+	err = s.Write(ctx, commit.LaneWork, func(t *Tx) (err error) {
 		p.At = engine.Moment(t.At)
 		if err := t.peers.lockNotes(t, true); err != nil {
 			return err
@@ -111,7 +112,7 @@ func (s *Store) Point(ctx context.Context, run messaging.RunID) (p messaging.Poi
 
 // ForgetCuts forgets what was noted for cuts that have not ended in time.
 func (s *Store) ForgetCuts(ctx context.Context) error {
-	return Wrap(s.Write(ctx, LaneWork, func(t *Tx) error { return t.forgetCuts(0) }), "forget cuts")
+	return Wrap(s.Write(ctx, commit.LaneWork, func(t *Tx) error { return t.forgetCuts(0) }), "forget cuts")
 }
 
 // forgetCuts forgets the cut of a run, and those that nobody ended.
@@ -130,7 +131,7 @@ func (t *Tx) forgetCuts(run messaging.RunID) error {
 // these once more may claim the part as of the same point. same is false where something else changed, and all have to be asked.
 func (s *Store) ChangedContacts(ctx context.Context, run messaging.RunID, since messaging.Point, phones []messaging.Phone) (changed []messaging.Phone, same bool, err error) {
 	contacts := contactHashes(phones, keyindex.Hash)
-	err = s.Write(ctx, LaneWork, func(t *Tx) error {
+	err = s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		changed = nil // a batch that is undone runs again
 		if same, err = t.cutSince(run, since); err != nil || !same {
 			return err

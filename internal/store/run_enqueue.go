@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -39,14 +40,14 @@ func (s *Store) enqueue(ctx context.Context, run messaging.RunID, first int64, a
 		}
 		sends[i] = string(appendSend(nil, &rows[i].Send))
 	}
-	err = s.Write(ctx, LaneWork, func(t *Tx) error {
+	err = s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		rows = all
 		r, err := t.run(run)
 		if err != nil {
 			return err
 		}
 		if r.State != messaging.RunUploading {
-			return NoWrite{messaging.ErrMoved}
+			return commit.NoWrite{Err: messaging.ErrMoved}
 		}
 		known, err := t.rowsQueued(run, first, first+int64(len(rows)))
 		if err != nil {
@@ -74,7 +75,7 @@ func (s *Store) enqueue(ctx context.Context, run messaging.RunID, first int64, a
 
 // UseRate takes room for that many rows from the window, or what is left of it. since is when the window began.
 func (s *Store) UseRate(ctx context.Context, w messaging.RateWindow, rows int) (granted int, since time.Time, err error) {
-	err = s.Write(ctx, LaneWork, func(t *Tx) (err error) {
+	err = s.Write(ctx, commit.LaneWork, func(t *Tx) (err error) {
 		granted, since, err = t.atRate(&w, rows, func(int) bool { return true })
 		return err
 	})
@@ -247,7 +248,7 @@ func (s *Store) CancelRows(ctx context.Context, run messaging.RunID, reason stri
 			break
 		}
 		var ended int64
-		err = s.Write(ctx, LaneWork, func(t *Tx) error {
+		err = s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 			ended = 0
 			return t.Query(cancelRowsSQL, func(r *engine.Row) error {
 				id, p := messaging.MessageID(r.Int()), scanLabels(r)

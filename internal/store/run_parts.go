@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/store/calls"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 )
@@ -142,7 +143,7 @@ func (s *Store) ClaimPart(ctx context.Context, c messaging.PartClaim) (p messagi
 		asked = s.askRoom(*c.Room)
 	}
 	var r messaging.Run
-	err = s.Write(ctx, LaneWork, func(t *Tx) (err error) {
+	err = s.Write(ctx, commit.LaneWork, func(t *Tx) (err error) {
 		claimed = false // a batch that is undone runs again
 		if r, err = t.run(c.Part.RunID); err != nil {
 			return err
@@ -151,7 +152,7 @@ func (s *Store) ClaimPart(ctx context.Context, c messaging.PartClaim) (p messagi
 			return err
 		}
 		if r.State != messaging.RunUploading || r.Owner != c.Owner || p.State != messaging.PartWaiting || p.Attempt != c.Part.Attempt {
-			return NoWrite{messaging.ErrMoved}
+			return commit.NoWrite{Err: messaging.ErrMoved}
 		}
 		if same, err := t.asAt(&c, r.Category, contacts, asked); err != nil || !same {
 			return err
@@ -277,7 +278,7 @@ func (s *Store) FinishPart(ctx context.Context, p messaging.Part) error {
 	if err != nil {
 		return fmt.Errorf("finish part %d of run %d: %w", p.Number, p.RunID, err)
 	}
-	err = s.Write(ctx, LaneWork, func(t *Tx) error {
+	err = s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		r, err := t.run(p.RunID) // before its part, as everybody locks them
 		if err != nil {
 			return err
@@ -287,7 +288,7 @@ func (s *Store) FinishPart(ctx context.Context, p messaging.Part) error {
 			return err
 		}
 		if old.Attempt != p.Attempt || !old.State.May(p.State) || old.State == messaging.PartWaiting {
-			return NoWrite{messaging.ErrMoved}
+			return commit.NoWrite{Err: messaging.ErrMoved}
 		}
 		t.partState(&r, &old, p.State, int64(len(p.MessageIDs)))
 		err = t.Put(finishPartSQL, int64(p.RunID), int64(p.Number), int64(p.Attempt), string(p.State), p.Reason, engine.Micro(p.RetryAt),

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -34,7 +35,7 @@ func (s *Store) askRoom(q messaging.QuotaQuestion) *roomAsked {
 // Room says how many of the phones still have room in the window of their account's limit.
 func (s *Store) Room(ctx context.Context, q messaging.QuotaQuestion) (room messaging.Room, err error) {
 	asked := s.askRoom(q)
-	err = s.Write(ctx, LaneWork, func(t *Tx) (err error) {
+	err = s.Write(ctx, commit.LaneWork, func(t *Tx) (err error) {
 		room, err = t.room(asked)
 		return err
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -22,7 +23,7 @@ var (
 // the state that the run must be in; ErrMoved when it does not, or when the part is not in doubt or
 // was tried again meanwhile.
 func (s *Store) ResolvePart(ctx context.Context, from messaging.RunState, r messaging.Run, p messaging.Part) error {
-	err := s.Write(ctx, LaneWork, func(t *Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		old, err := t.run(r.ID)
 		if err != nil {
 			return err
@@ -35,7 +36,7 @@ func (s *Store) ResolvePart(ctx context.Context, from messaging.RunState, r mess
 		allowed := old.State == from && part.State == messaging.PartInDoubt && part.Attempt == p.Attempt && part.State.May(p.State) &&
 			(stays || old.State == messaging.RunPartial)
 		if !allowed {
-			return NoWrite{messaging.ErrMoved}
+			return commit.NoWrite{Err: messaging.ErrMoved}
 		}
 		t.partState(&old, &part, p.State, 0)
 		if err := t.Put(resolvePartSQL, int64(r.ID), int64(p.Number), string(p.State), p.Reason, p.Resolved, engine.Micro(p.UpdatedAt)); err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -36,13 +37,13 @@ func (s *Store) RowsToGoAgain(ctx context.Context, run messaging.RunID, after in
 // already, is not queued, so that no message ever has two that took its place. total is how many
 // rows the run queues then. ErrMoved, and nothing is stored, when the run does not send.
 func (s *Store) EnqueueRetries(ctx context.Context, run messaging.RunID, of []messaging.MessageID, now time.Time) (total int64, err error) {
-	err = s.Write(ctx, LaneWork, func(t *Tx) error {
+	err = s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		r, err := t.run(run)
 		if err != nil {
 			return err
 		}
 		if r.State != messaging.RunUploading {
-			return NoWrite{messaging.ErrMoved}
+			return commit.NoWrite{Err: messaging.ErrMoved}
 		}
 		if total, err = t.newestRow(run); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
@@ -176,7 +177,7 @@ func (w *singleWriter) loadPages(ctx context.Context, s *Store, from, to int64, 
 			return err
 		}
 		if w.keys.Held() > 3*keyindex.DefaultLimit {
-			if err := w.writer.runBatch([]*waiting{{run: w.flushAll}}); err != nil {
+			if err := w.writer.runBatch([]*commit.Operation[*Tx]{{Run: w.flushAll}}); err != nil {
 				return err
 			}
 		}

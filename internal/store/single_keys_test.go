@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 )
@@ -281,7 +282,7 @@ func TestATombstoneIsKnownAfterARestart(t *testing.T) {
 func TestAStoreMayCloseWhileItsBloomFilterIsFilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "nudgewire.db")
 	s := openAt(t, path)
-	if err := s.Write(t.Context(), LaneWork, func(tx *Tx) error {
+	if err := s.Write(t.Context(), commit.LaneWork, func(tx *Tx) error {
 		for i := range int64(3 * keyindex.PageSize) {
 			if err := single(s).remember(tx, key{Part: 1, Hash: i, ID: i}, false); err != nil {
 				return err
@@ -321,7 +322,7 @@ func TestASweepOfTheKeysForgetsNothing(t *testing.T) {
 	}
 	_, err := s.Accept(t.Context(), plans)
 	failIf(t, err)
-	failIf(t, s.Write(t.Context(), LaneWork, func(t *Tx) error {
+	failIf(t, s.Write(t.Context(), commit.LaneWork, func(t *Tx) error {
 		t.CountNamed(DeadKeys, 4*old)
 		return errors.Join(t.Put(dropEventsTestSQL, int64(old+1)), t.Put(dropMessagesTestSQL, int64(old+1)), single(s).flushAll(t))
 	}))
@@ -333,7 +334,7 @@ func TestASweepOfTheKeysForgetsNothing(t *testing.T) {
 	}
 	before, during := kept(), 0
 	failIf(t, s.SweepKeys(t.Context(), func(ctx context.Context, run func(*Tx) error) error {
-		if err := s.Write(ctx, LaneWork, run); err != nil {
+		if err := s.Write(ctx, commit.LaneWork, run); err != nil {
 			return err
 		}
 		if single(s).keys.Sweeping() && during < 50 { // the walk is under way
@@ -345,7 +346,7 @@ func TestASweepOfTheKeysForgetsNothing(t *testing.T) {
 	if during == 0 || single(s).keys.Sweeping() || !single(s).keys.Filled() {
 		t.Fatalf("no sweep was met: %d events during it", during)
 	}
-	failIf(t, s.Write(t.Context(), LaneWork, single(s).flushAll))
+	failIf(t, s.Write(t.Context(), commit.LaneWork, single(s).flushAll))
 	if after := kept(); after > before*2/3 {
 		t.Errorf("%d keys of %d are left", after, before)
 	}
@@ -387,7 +388,7 @@ func TestAFullFilterKnowsWhatWasSentOnce(t *testing.T) {
 	}
 	s := open()
 	of := correlationHash(testPlan("sent").Proposals[0].Correlation, s.hash)
-	failIf(t, s.Write(t.Context(), LaneWork, func(t *Tx) error {
+	failIf(t, s.Write(t.Context(), commit.LaneWork, func(t *Tx) error {
 		return errors.Join(t.Put(sentOnceTestSQL, of, int64(7), t.At), t.KeepCorrelation(of, 7))
 	}))
 	for range 2 {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 )
@@ -95,5 +96,5 @@ func (w *singleWriter) close() {
 	}
 	w.stopFilling()
 	// What is not in the table now is read again at the next start: no reason to fail.
-	_ = w.writer.runBatch([]*waiting{{run: w.flushForGood}})
+	_ = w.writer.runBatch([]*commit.Operation[*Tx]{{Run: w.flushForGood}})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -41,7 +42,7 @@ func (s *Store) holdAll(ctx context.Context, path string, fault *sqlite.Fault) e
 	}
 	h, err := s.holdAfter(ctx, fault, s.writer.now())
 	if err == nil {
-		err = s.writer.runBatch([]*waiting{{run: func(t *Tx) error { return t.hold(h) }}})
+		err = s.writer.runBatch([]*commit.Operation[*Tx]{{Run: func(t *Tx) error { return t.hold(h) }}})
 	}
 	if err != nil {
 		return fmt.Errorf("hold what may have been sent: %w", err)

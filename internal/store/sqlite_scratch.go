@@ -9,6 +9,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
@@ -26,7 +27,7 @@ func (s *Store) Anew(ctx context.Context, o Options) (*Store, error) {
 	if s.file == nil || !s.scratch {
 		return nil, errors.New("only scratch data can be emptied")
 	}
-	s.commits.close()
+	s.endCommits()
 	s.writer.peers.close()
 	err := s.calls.Close()
 	n := newStore(&o)
@@ -84,7 +85,7 @@ type stepped struct {
 	mu     sync.Mutex
 	writer *writer // nil before it begins, and after its end
 	onEnd  func(error)
-	one    [1]*waiting
+	one    [1]*commit.Operation[*Tx]
 	ended  error
 	closed bool
 }
@@ -97,7 +98,7 @@ func (d *stepped) begin(w *writer) {
 }
 
 // do runs an operation.
-func (d *stepped) do(ctx context.Context, o waiting) error {
+func (d *stepped) do(ctx context.Context, o commit.Operation[*Tx]) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -107,16 +108,14 @@ func (d *stepped) do(ctx context.Context, o waiting) error {
 		return err
 	}
 	d.one[0] = &o
-	if err := d.writer.runBatch(d.one[:]); err != nil {
-		return d.failed(err)
-	}
-	return o.err
+	commit.Run(d.writer.runBatch, d.one[:])
+	return d.failed(o.Err)
 }
 
 // over is why nothing can be asked any more; nil where all can.
 func (d *stepped) over() error {
 	if d.closed {
-		return ErrClosed
+		return commit.ErrClosed
 	}
 	return d.ended
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
@@ -39,7 +40,7 @@ func TestSteppedData(t *testing.T) {
 	}
 	wrong := errors.New("wrong")
 	fails := func() error {
-		return s.Write(ctx, LaneWork, func(t *Tx) error {
+		return s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 			return errors.Join(t.Put(tally.SetCountSQL, "wrong/1", int64(1)), wrong)
 		})
 	}
@@ -82,7 +83,7 @@ func TestSteppedDataOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	full := func(ctx context.Context) error {
-		return s.Write(ctx, LaneWork, func(t *Tx) error {
+		return s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 			if err := t.engine.(*engine.SQLite).Step(`PRAGMA max_page_count = 1`); err != nil {
 				return err
 			}

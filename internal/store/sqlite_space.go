@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
@@ -56,7 +57,7 @@ func (s *Store) GiveBack(ctx context.Context) (freed int64, err error) {
 		return 0, err
 	}
 	n := min(reclaimAtOnce, pages-spare)
-	err = s.Write(ctx, LaneWork, func(t *Tx) error {
+	err = s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		return t.engine.(*engine.SQLite).Step(fmt.Sprintf("PRAGMA incremental_vacuum(%d)", n))
 	})
 	return n * sqlite.PageSize, Wrap(err, "give space back")

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/nudgewire/nudgewire/internal/phones"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
@@ -82,7 +83,7 @@ func (s *Store) Wipe(ctx context.Context, find *phones.Finder) (waits string, er
 	if err != nil {
 		return "", err
 	}
-	return "", s.Write(ctx, LaneWork, func(t *Tx) error {
+	return "", s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		return t.Put(tally.SetCountSQL, rewriteDue, int64(0))
 	})
 }

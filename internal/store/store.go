@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
@@ -106,13 +107,13 @@ type Store struct {
 	due     func() messaging.DueRules
 	hash    func(...string) int64
 
-	accepts, finishes, polls *set // see openSets
+	accepts, finishes, polls *commit.Set[*Tx] // see openSets
 
 	ring    ring
-	commits *groupCommit // nil when read-only
-	stepped *stepped     // nil where Options.Stepped is not set
-	writer  *writer      // nil when read-only
-	more    []*writer    // that write at the same time, where the engine has many
+	commits *commit.Group[*Tx] // nil when read-only
+	stepped *stepped           // nil where Options.Stepped is not set
+	writer  *writer            // nil when read-only
+	more    []*writer          // that write at the same time, where the engine has many
 	reads   engine.Pool
 	quick   *sql.DB // for what must not wait behind reads; nil where no other process writes
 	readers readers
@@ -214,86 +215,99 @@ func (s *Store) load(ctx context.Context) error {
 
 // begin lets operations be handed over.
 func (s *Store) begin(o *Options) {
-	most := maxBatch
+	most := commit.MaxBatch
 	if s.file == nil {
 		most = engine.MaxPostgresBatch
 	}
 	s.beat.Version, s.beat.Config = o.Version, o.Config
 	if s.stepped != nil {
 		s.stepped.begin(s.writer)
-		s.commits = newGroupCommit(o.MaxWaiting, most)
-		s.commits.stepped = s.stepped
+		s.commits = commit.NewGroup[*Tx](o.MaxWaiting, most) // nothing is handed to it
 		return
 	}
-	var runners []runner
+	var runners []commit.Runner[*Tx]
 	for _, w := range append([]*writer{s.writer}, s.more...) {
-		var r runner = w
+		r := commit.Runner[*Tx](w.runBatch)
 		if o.Observer.Committed != nil {
-			r = timed{r, o.Observer.Committed}
+			r = r.Timed(o.Observer.Committed)
 		}
 		runners = append(runners, r)
 	}
-	s.commits = newGroupCommit(o.MaxWaiting, most, runners...)
+	s.commits = commit.NewGroup(o.MaxWaiting, most, runners...)
 	if s.notices != nil {
 		s.notices.Begin()
 	}
 }
 
 // Write hands an operation to the group commit.
-func (s *Store) Write(ctx context.Context, l lane, run op) error {
-	return s.hand(ctx, l, waiting{run: run})
+func (s *Store) Write(ctx context.Context, l commit.Lane, run func(*Tx) error) error {
+	return s.hand(ctx, l, commit.Operation[*Tx]{Run: run})
 }
 
 // writeSet hands it a member of a set.
-func (s *Store) writeSet(ctx context.Context, l lane, of *set, key int64, member any) error {
-	return s.hand(ctx, l, waiting{set: of, key: key, member: member})
+func (s *Store) writeSet(ctx context.Context, l commit.Lane, of *commit.Set[*Tx], key int64, member any) error {
+	return s.hand(ctx, l, commit.Operation[*Tx]{Set: of, Key: key, Member: member})
 }
 
 // openSets says what runs together: events, the ends of claims, and looks at messages.
 func (s *Store) openSets() {
-	s.accepts = &set{func(t *Tx, members []*waiting) error {
+	s.accepts = &commit.Set[*Tx]{Run: func(t *Tx, members []*commit.Operation[*Tx]) error {
 		return t.acceptAll(membersOf[acceptance](members), s.settle)
 	}}
-	s.finishes = &set{func(t *Tx, members []*waiting) error {
+	s.finishes = &commit.Set[*Tx]{Run: func(t *Tx, members []*commit.Operation[*Tx]) error {
 		lost, err := t.finishAll(membersOf[messaging.Attempt](members))
 		return tellLost(members, lost, err)
 	}}
-	s.polls = &set{func(t *Tx, members []*waiting) error {
+	s.polls = &commit.Set[*Tx]{Run: func(t *Tx, members []*commit.Operation[*Tx]) error {
 		lost, err := t.finishPolls(s, membersOf[messaging.Poll](members))
 		return tellLost(members, lost, err)
 	}}
 }
 
 // membersOf are what the callers of a set handed over.
-func membersOf[T any](members []*waiting) []*T {
+func membersOf[T any](members []*commit.Operation[*Tx]) []*T {
 	all := make([]*T, len(members))
 	for i, w := range members {
-		all[i] = w.member.(*T)
+		all[i] = w.Member.(*T)
 	}
 	return all
 }
 
 // tellLost leaves with each member what was found out about it.
-func tellLost(members []*waiting, lost []error, err error) error {
+func tellLost(members []*commit.Operation[*Tx], lost []error, err error) error {
 	for i, w := range members {
-		w.err = lost[i]
+		w.Err = lost[i]
 	}
 	return err
 }
 
-func (s *Store) hand(ctx context.Context, l lane, o waiting) error {
-	if s.commits == nil {
+func (s *Store) hand(ctx context.Context, l commit.Lane, o commit.Operation[*Tx]) error {
+	switch {
+	case s.commits == nil:
 		return ErrReadOnly
+	case s.stepped != nil:
+		return s.stepped.do(ctx, o)
 	}
-	return s.commits.do(ctx, l, o)
+	return s.commits.Do(ctx, l, o)
+}
+
+// endCommits takes no more operations, and waits until all that was taken is on disk.
+func (s *Store) endCommits() {
+	if s.commits == nil {
+		return
+	}
+	if s.stepped != nil {
+		s.stepped.close()
+	}
+	s.commits.Close()
 }
 
 // Stats is the state of the write queue. It is zero for a store that only reads.
-func (s *Store) Stats() Stats {
+func (s *Store) Stats() commit.Stats {
 	if s.commits == nil {
-		return Stats{}
+		return commit.Stats{}
 	}
-	return s.commits.stats()
+	return s.commits.Stats()
 }
 
 // Present is a *GoneError while the data is not where it was opened, a *DamagedError once it was cut off or is malformed, and an *OutageError where LookAtServer found its server away.
@@ -322,21 +336,21 @@ func (s *Store) Ping(ctx context.Context) error {
 	if s.commits == nil {
 		return s.reads.PingContext(ctx)
 	}
-	if last := s.pinged.Load(); last != nil && time.Since(*last) < pingEvery && !s.commits.ended() {
+	if last := s.pinged.Load(); last != nil && time.Since(*last) < pingEvery && !s.commits.Ended() {
 		return s.Present()
 	}
-	if s.commits.ended() {
-		return ErrClosed // its files may be gone by right
+	if s.commits.Ended() {
+		return commit.ErrClosed // its files may be gone by right
 	}
 	if err := s.Present(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, pingFor)
 	defer cancel()
-	err := s.Write(ctx, laneIngest, func(t *Tx) error { // as webhooks are, which is what is asked about
+	err := s.Write(ctx, commit.LaneIngest, func(t *Tx) error { // as webhooks are, which is what is asked about
 		return t.Put(tally.SetCountSQL, "keyed/checked", t.At)
 	})
-	if errors.Is(err, ErrOverloaded) {
+	if errors.Is(err, commit.ErrOverloaded) {
 		return nil // others write
 	}
 	if now := time.Now(); err == nil {
@@ -350,9 +364,7 @@ func (s *Store) Ping(ctx context.Context) error {
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		var errs []error
-		if s.commits != nil {
-			s.commits.close()
-		}
+		s.endCommits()
 		s.notices.Close()
 		if s.writer != nil && s.writer.peers != nil {
 			s.writer.peers.close()

@@ -24,7 +24,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 )
@@ -516,7 +516,7 @@ func (h *Hooks) reject(w http.ResponseWriter, c *call, err error) {
 	case errors.As(err, &turned):
 		h.turn(turned.why, c.from)
 		no = turned.rejected()
-	case errors.Is(err, store.ErrOverloaded):
+	case errors.Is(err, commit.ErrOverloaded):
 		h.turn(shedStore, c.from)
 		no = shedError{shedStore}.rejected()
 	case errors.As(err, &no):

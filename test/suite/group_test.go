@@ -10,6 +10,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 )
 
 // A gate stops the flusher inside a Settle, so that a test can decide what waits behind it.
@@ -83,7 +84,7 @@ func (s suite) oneBadEventCostsNobodyElseAnything(t *testing.T) {
 			failed = append(failed, err)
 		}
 	}
-	if _, ok := errors.AsType[*store.PanicError](errors.Join(failed...)); !ok || len(failed) != 1 {
+	if _, ok := errors.AsType[*commit.PanicError](errors.Join(failed...)); !ok || len(failed) != 1 {
 		t.Errorf("%d failed: %v", len(failed), failed)
 	}
 	if err := <-g.done; err != nil {
@@ -173,7 +174,7 @@ func (s suite) whoeverLeavesInItsTurnIsToldThatItMayBeStored(t *testing.T) {
 	}()
 	<-entered
 	leave()
-	if err := <-done; !errors.Is(err, store.ErrUnanswered) {
+	if err := <-done; !errors.Is(err, commit.ErrUnanswered) {
 		t.Errorf("it was told %v", err)
 	}
 	close(open)
@@ -198,7 +199,7 @@ func (s suite) beyondTheLimitEventsAreRefused(t *testing.T) {
 	g.queued(limit)
 	_, err := l.Accept(l.ctx, []messaging.Plan{cart("one too many")})
 	wantErr(t, err, "too many events are waiting to be stored; try again in a moment")
-	if !errors.Is(err, store.ErrOverloaded) {
+	if !errors.Is(err, commit.ErrOverloaded) {
 		t.Error("not ErrOverloaded")
 	}
 	finished := make(chan error, 1)
@@ -230,7 +231,7 @@ func (s suite) closeLetsInWhatWaits(t *testing.T) {
 		ctx, leave := context.WithTimeout(l.ctx, time.Millisecond)
 		defer leave()
 		_, err := l.Accept(ctx, nil)
-		return errors.Is(err, store.ErrClosed)
+		return errors.Is(err, commit.ErrClosed)
 	})
 	g.open <- struct{}{}
 	if err := errors.Join(<-waiting, <-g.done, <-closed); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 )
 
 func (s suite) life(t *testing.T) {
@@ -48,7 +49,7 @@ func (s suite) life(t *testing.T) {
 		if err := r.Ping(l.ctx); err != nil {
 			t.Error(err)
 		}
-		same(t, "stats", store.Stats{}, r.Stats())
+		same(t, "stats", commit.Stats{}, r.Stats())
 	})
 	t.Run("a live store answers a ping and a closed one does not", func(t *testing.T) {
 		l := s.open(t)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
@@ -31,7 +32,7 @@ func (s *Tokens) KeepNoted(ctx context.Context) error {
 		return fmt.Errorf("%s: %w; it held refresh tokens that could not be kept. Remove it, and give look-ups that are refused a new token", s.Path, err)
 	}
 	for _, one := range all {
-		err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+		err := s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 			kept := ""
 			err := t.Query(keptTokenSQL, func(r *engine.Row) error { kept = r.Text(); return nil }, one.Source)
 			if err != nil || kept != one.Used {
@@ -74,7 +75,7 @@ var (
 func (s *Tokens) KeepRefreshToken(ctx context.Context, source [sha256.Size]byte, used, token string) error {
 	noted := notedToken{hex.EncodeToString(source[:]), used, token}
 	note := s.note(noted, true)
-	err := s.Write(ctx, store.LaneWork, func(t *store.Tx) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 		return t.Put(keepTokenSQL, noted.Source, token, t.At)
 	})
 	if err == nil {

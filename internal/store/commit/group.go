@@ -1,10 +1,9 @@
-package store
+package commit
 
 import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -13,71 +12,63 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
-// maxBatch is how many operations share one commit at the most: enough to hide the fsync,
+// MaxBatch is how many operations share one commit at the most: enough to hide the fsync,
 // few enough that the first of them does not wait long for the last.
-const maxBatch = 512
+const MaxBatch = 512
 
-// A lane orders the operations that wait. Outcomes of sends go before new events: they are
+// A Lane orders the operations that wait. Outcomes of sends go before new events: they are
 // as few as there are workers, and one that is late is a claim that lapses.
-type lane int
+type Lane int
 
 const (
-	LaneWork   lane = iota // claims, outcomes, polls, people: never refused
-	laneIngest             // events and rejected requests: bounded, because strangers send them
+	LaneWork   Lane = iota // claims, outcomes, polls, people: never refused
+	LaneIngest             // events and rejected requests: bounded, because strangers send them
 	LaneRows               // rows of lists, 512 at a time: they are long, so that each batch takes one
 	laneAlone              // of laneWork what must run after all of its kind that came before; do chooses it
 
 	laneCount
 )
 
-// An op is one operation as it is run inside a batch's transaction.
-//
-// It may be run more than once: when a batch fails it is rolled back and each op is run again alone.
-// So it starts by forgetting what an earlier run left in its captured results. What it finds out
-// without having written (a claim that was lost, say) it keeps in such a result and returns nil; an
-// error means that its writes must not stay, and costs the whole batch a second run.
-type op func(*Tx) error
-
-// A set is a kind of operations of which all that wait run together, on the facts that are read for all of them at once. Its members
-// have different keys, so that no two mean the same row; 0 is none. run leaves in a member's err what it found out without having
-// written for it (a claim that was lost, say); an error of run costs the whole batch a second run, where each is alone.
-type set struct {
-	run func(t *Tx, members []*waiting) error
+// A Set is a kind of operations of which all that wait run together, on the facts that are read for all of them at once. Its members
+// have different keys, so that no two mean the same row; 0 is none. Run leaves in a member's Err what it found out without having
+// written for it (a claim that was lost, say); an error of Run costs the whole batch a second run, where each is alone.
+type Set[T any] struct {
+	Run func(t T, members []*Operation[T]) error
 }
 
-// A runner runs ops as one transaction: all of them on disk, or none and an error.
-type runner interface {
-	runBatch(ops []*waiting) error
-}
+// A Runner runs operations as one transaction: all of them on disk, or none and an error.
+type Runner[T any] func(ops []*Operation[T]) error
 
-// timed tells how long each commit took, and of how many operations it was.
-type timed struct {
-	runner
-	tell func(operations int, took time.Duration)
-}
-
-func (t timed) runBatch(ops []*waiting) error {
-	began := time.Now()
-	err := t.runner.runBatch(ops)
-	if err == nil {
-		t.tell(len(ops), time.Since(began))
+// Timed tells how long each commit took, and of how many operations it was.
+func (r Runner[T]) Timed(tell func(operations int, took time.Duration)) Runner[T] {
+	return func(ops []*Operation[T]) error {
+		began := time.Now()
+		err := r(ops)
+		if err == nil {
+			tell(len(ops), time.Since(began))
+		}
+		return err
 	}
-	return err
 }
 
-// waiting is one caller's operation on its way through the group commit.
-type waiting struct {
-	run    op // nil for a member of a set
-	set    *set
-	key    int64
-	member any
-	lane   lane
-	taken  bool // guarded by groupCommit.mu: the flusher has it
-	err    error
-	done   chan struct{} // holds one token when err is set
+// An Operation is what one caller wants written: something that is run inside a batch's transaction, or a member of a set.
+//
+// It may be run more than once: when a batch fails it is rolled back and each operation is run again alone. So it starts by forgetting what
+// an earlier run left in its captured results. What it finds out without having written (a claim that was lost, say) it keeps in such a
+// result and returns nil; an error means that its writes must not stay, and costs the whole batch a second run, unless it is a NoWrite.
+type Operation[T any] struct {
+	Run    func(T) error // nil for a member of a set
+	Set    *Set[T]
+	Key    int64
+	Member any
+	Err    error // what came of it
+
+	lane  Lane
+	taken bool          // guarded by Group.mu: the flusher has it
+	done  chan struct{} // holds one token when Err is set
 }
 
-// A groupCommit lets callers share commits: each queues an op and waits, and a flusher takes all
+// A Group lets callers share commits: each queues an operation and waits, and a flusher takes all
 // that waits, runs it as one transaction, and meanwhile the next batch gathers. It never waits for
 // company: who comes alone is committed at once (decision 1). There is one flusher for each runner. Where there are many,
 // the first alone runs what is of no set, one after the other in the order in which it came, and events have batches of their own:
@@ -85,12 +76,12 @@ type waiting struct {
 //
 // The other design, a transaction for each caller under a lock, pays an fsync each: a tenth and
 // less of the throughput at 64 callers (BenchmarkAcceptOneCommitEach).
-type groupCommit struct {
-	max  int // ingest ops that may wait
-	most int // ops in a batch
+type Group[T any] struct {
+	max  int // of LaneIngest that may wait
+	most int // operations in a batch
 
 	mu      sync.Mutex
-	lanes   [laneCount][]*waiting
+	lanes   [laneCount][]*Operation[T]
 	closed  bool
 	batches uint64
 	ops     uint64
@@ -99,12 +90,11 @@ type groupCommit struct {
 	wake    []chan struct{} // one for each of them
 	stopped sync.WaitGroup
 	pool    sync.Pool
-	stepped *stepped // runs operations in the place of flushers, of which there is none then; nil where there are
 }
 
-func newGroupCommit(limit, most int, runners ...runner) *groupCommit {
-	g := &groupCommit{max: limit, most: most}
-	g.pool.New = func() any { return &waiting{done: make(chan struct{}, 1)} }
+func NewGroup[T any](limit, most int, runners ...Runner[T]) *Group[T] {
+	g := &Group[T]{max: limit, most: most}
+	g.pool.New = func() any { return &Operation[T]{done: make(chan struct{}, 1)} }
 	for range runners {
 		g.wake, g.idle, g.events = append(g.wake, make(chan struct{}, 1)), append(g.idle, false), append(g.events, false)
 	}
@@ -114,21 +104,18 @@ func newGroupCommit(limit, most int, runners ...runner) *groupCommit {
 	return g
 }
 
-// do hands an operation to the next batch and returns when that is on disk. A ctx that ends before the
-// flusher took the op withdraws it; after that it is waited for, because a caller that does not
-// know whether its write happened can do nothing right. Those of laneIngest can: whoever sent the event comes again, and then it is
+// Do hands an operation to the next batch and returns when that is on disk. A ctx that ends before the
+// flusher took the operation withdraws it; after that it is waited for, because a caller that does not
+// know whether its write happened can do nothing right. Those of LaneIngest can: whoever sent the event comes again, and then it is
 // known. They go with ErrUnanswered, and what run has captured is the flusher's from then on.
-func (g *groupCommit) do(ctx context.Context, l lane, o waiting) error {
-	if g.stepped != nil {
-		return g.stepped.do(ctx, o)
-	}
+func (g *Group[T]) Do(ctx context.Context, l Lane, o Operation[T]) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if l == LaneWork && o.set == nil {
+	if l == LaneWork && o.Set == nil {
 		l = laneAlone
 	}
-	w := g.pool.Get().(*waiting)
+	w := g.pool.Get().(*Operation[T])
 	o.lane, o.done = l, w.done
 	*w = o
 
@@ -137,7 +124,7 @@ func (g *groupCommit) do(ctx context.Context, l lane, o waiting) error {
 	case g.closed:
 		g.mu.Unlock()
 		return ErrClosed
-	case l == laneIngest && len(g.lanes[l]) >= g.max:
+	case l == LaneIngest && len(g.lanes[l]) >= g.max:
 		g.mu.Unlock()
 		return ErrOverloaded
 	}
@@ -151,19 +138,19 @@ func (g *groupCommit) do(ctx context.Context, l lane, o waiting) error {
 		if g.withdraw(w) {
 			return ctx.Err()
 		}
-		if l == laneIngest {
+		if l == LaneIngest {
 			return ErrUnanswered
 		}
 		<-w.done
 	}
-	err := w.err
-	w.run, w.member = nil, nil
+	err := w.Err
+	w.Run, w.Member = nil, nil
 	g.pool.Put(w)
 	return err
 }
 
-// ended reports whether it takes no more.
-func (g *groupCommit) ended() bool {
+// Ended reports whether it takes no more.
+func (g *Group[T]) Ended() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.closed
@@ -171,7 +158,7 @@ func (g *groupCommit) ended() bool {
 
 // poke has a flusher look that has nothing to do; one that has looks again by itself. first says that it must be the first
 // one. g.mu is held.
-func (g *groupCommit) poke(first bool) {
+func (g *Group[T]) poke(first bool) {
 	for i := range g.idle {
 		if g.idle[i] {
 			g.idle[i] = false
@@ -185,7 +172,7 @@ func (g *groupCommit) poke(first bool) {
 }
 
 // withdraw takes w out of its queue; false when the flusher was faster.
-func (g *groupCommit) withdraw(w *waiting) bool {
+func (g *Group[T]) withdraw(w *Operation[T]) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if w.taken {
@@ -199,12 +186,12 @@ func (g *groupCommit) withdraw(w *waiting) bool {
 
 // takeBatch moves the next batch from the queues into batch: all that waits now, and no more than a batch may have. Where there is
 // nothing, the flusher is idle from then on.
-func (g *groupCommit) takeBatch(flusher int, batch []*waiting) (_ []*waiting, closed bool) {
+func (g *Group[T]) takeBatch(flusher int, batch []*Operation[T]) (_ []*Operation[T], closed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	more := false
 	turn := g.turn(flusher)
-	for _, l := range [laneCount]lane{laneAlone, LaneWork, laneIngest, LaneRows} {
+	for _, l := range [laneCount]Lane{laneAlone, LaneWork, LaneIngest, LaneRows} {
 		if l == laneAlone && flusher > 0 {
 			continue
 		}
@@ -238,19 +225,19 @@ func (g *groupCommit) takeBatch(flusher int, batch []*waiting) (_ []*waiting, cl
 
 // turn says which lanes the next batch of a flusher is of: all, where it is the only one. Of many each takes events and everything
 // else by turns, where both wait. g.mu is held.
-func (g *groupCommit) turn(flusher int) func(lane) bool {
+func (g *Group[T]) turn(flusher int) func(Lane) bool {
 	if len(g.wake) == 1 {
-		return func(lane) bool { return true }
+		return func(Lane) bool { return true }
 	}
 	work := len(g.lanes[LaneWork])+len(g.lanes[LaneRows]) > 0 || flusher == 0 && len(g.lanes[laneAlone]) > 0
-	events := len(g.lanes[laneIngest]) > 0 && (!work || !g.events[flusher])
+	events := len(g.lanes[LaneIngest]) > 0 && (!work || !g.events[flusher])
 	g.events[flusher] = events
-	return func(l lane) bool { return (l == laneIngest) == events }
+	return func(l Lane) bool { return (l == LaneIngest) == events }
 }
 
 // flush is a flusher: it ends when it is closed and nothing waits any more.
-func (g *groupCommit) flush(number int, r runner) {
-	batch := make([]*waiting, 0, g.most)
+func (g *Group[T]) flush(number int, r Runner[T]) {
+	batch := make([]*Operation[T], 0, g.most)
 	for {
 		var closed bool
 		batch, closed = g.takeBatch(number, batch[:0])
@@ -261,7 +248,10 @@ func (g *groupCommit) flush(number int, r runner) {
 			<-g.wake[number]
 			continue
 		}
-		commit(r, batch)
+		Run(r, batch)
+		for _, w := range batch {
+			w.done <- struct{}{}
+		}
 		clear(batch)
 	}
 }
@@ -272,43 +262,37 @@ const (
 	collisionLast  = time.Second      // beyond which no more is tried
 )
 
-// commit runs batch and answers its members.
-func commit(r runner, batch []*waiting) {
-	err := r.runBatch(batch)
+// Run runs operations as one transaction, or each alone where they cannot have one, and leaves with each what came of it.
+func Run[T any](r Runner[T], batch []*Operation[T]) {
+	err := r(batch)
 	if _, out := errors.AsType[*engine.OutageError](err); out {
-		err = r.runBatch(batch) // nothing was written, and a server that was started anew takes a new connection
+		err = r(batch) // nothing was written, and a server that was started anew takes a new connection
 	}
 	switch {
 	case err == nil:
 	case engine.ConcernsAll(err), sqlite.Damaged(err):
 		for _, w := range batch {
-			w.err = err
+			w.Err = err
 		}
 	case len(batch) == 1 && !engine.Collided(err):
-		batch[0].err = err
+		batch[0].Err = err
 	default:
 		// Somebody's row is bad, or the disk is. Alone, each learns its own truth.
 		for i := range batch {
-			err := r.runBatch(batch[i : i+1])
+			err := r(batch[i : i+1])
 			for wait := collisionFirst; engine.Collided(err) && wait < collisionLast; wait *= 2 {
 				time.Sleep(rand.N(wait))
-				err = r.runBatch(batch[i : i+1])
+				err = r(batch[i : i+1])
 			}
 			if err != nil {
-				batch[i].err = err
+				batch[i].Err = err
 			}
 		}
 	}
-	for _, w := range batch {
-		w.done <- struct{}{}
-	}
 }
 
-// close takes no more, waits until all that was taken is on disk, and ends the flusher.
-func (g *groupCommit) close() {
-	if g.stepped != nil {
-		g.stepped.close()
-	}
+// Close takes no more, waits until all that was taken is on disk, and ends the flusher.
+func (g *Group[T]) Close() {
 	g.mu.Lock()
 	g.closed = true
 	for range g.idle {
@@ -327,22 +311,11 @@ type Stats struct {
 	Operations uint64 // operations in them
 }
 
-func (g *groupCommit) stats() Stats {
+func (g *Group[T]) Stats() Stats {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return Stats{
-		Queued: len(g.lanes[laneIngest]), QueuedWork: len(g.lanes[LaneWork]) + len(g.lanes[laneAlone]), Limit: g.max,
+		Queued: len(g.lanes[LaneIngest]), QueuedWork: len(g.lanes[LaneWork]) + len(g.lanes[laneAlone]), Limit: g.max,
 		Batches: g.batches, Operations: g.ops,
 	}
-}
-
-// contain runs one op and turns its panic into an error, so that it costs its own caller an
-// answer and nobody else anything.
-func contain(run op, t *Tx) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
-		}
-	}()
-	return run(t)
 }
