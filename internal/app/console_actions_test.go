@@ -193,8 +193,8 @@ func TestAViewerIsShownNoButtonAndForgesNone(t *testing.T) {
 			t.Errorf("%s shows a viewer a button for %s", path, name)
 		}
 	}
-	for _, name := range []string{"cancel", "retry", "resolve", "resolve-all", "halt", "resume", "reload", "run-job", "approve", "pause", "go-on", "cancel-run", "retry-run", "resolve-part", "block", "allow", "consent", "forget"} {
-		res := b.send(http.MethodPost, "/do/"+name, url.Values{"sure": {"yes"}, "id": {"1"}, "run": {"1"}, "scope": {"all"}, "job": {"news"}, "phone": {phone(1)}, "as": {"drop"}, "meant": {"yes"}}, nil)
+	for _, name := range []string{"cancel", "retry", "retry-these", "resolve", "resolve-all", "halt", "resume", "reload", "run-job", "approve", "pause", "go-on", "cancel-run", "retry-run", "resolve-part", "block", "allow", "consent", "forget"} {
+		res := b.send(http.MethodPost, "/do/"+name, url.Values{"sure": {"yes"}, "id": {"1"}, "tick": {"1"}, "run": {"1"}, "scope": {"all"}, "job": {"news"}, "phone": {phone(1)}, "as": {"drop"}, "meant": {"yes"}}, nil)
 		if res.StatusCode != http.StatusForbidden {
 			t.Errorf("a viewer's forged %s answers %d", name, res.StatusCode)
 		}

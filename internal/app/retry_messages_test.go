@@ -48,13 +48,54 @@ func TestRetryingMessagesThatWereRejected(t *testing.T) {
 	if v := retry(1); len(v.Stay) != 3 {
 		t.Errorf("what does not go: %+v", v.Stay)
 	}
+	// Pages say it of each before anybody asks, and nothing of that is in the audit.
+	var ids []messaging.MessageID
+	for _, m := range h.messages() {
+		if m.State == messaging.StateRejected {
+			ids = append(ids, m.ID)
+		}
+	}
+	planned := func() (goes int, whys string) {
+		t.Helper()
+		all, err := server.PlanRetry.Call(t.Context(), h.ask, server.RetryPlanRequest{Messages: append(ids, 99_999)})
+		if err != nil || len(all) != len(ids) {
+			t.Fatalf("the plan of %d: %+v, %v", len(ids), all, err)
+		}
+		for _, one := range all {
+			if one.Goes {
+				goes++
+			}
+			whys += one.Why + "\n"
+		}
+		return goes, whys
+	}
+	before, err := server.VerifyAudit.Call(t.Context(), h.ask, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if goes, whys := planned(); goes != 1 || !strings.Contains(whys, "blocked") || !strings.Contains(whys, "its matter went on") {
+		t.Errorf("%d would go: %s", goes, whys)
+	}
+	if after, err := server.VerifyAudit.Call(t.Context(), h.ask, ""); err != nil || after.Entries != before.Entries {
+		t.Errorf("a plan is in the audit: %d entries, then %d, %v", before.Entries, after.Entries, err)
+	}
 	h.edit(sends, stops["off"])
 	h.reload()
 	retry(0)
+	if goes, whys := planned(); goes != 0 || !strings.Contains(whys, "its trigger does not send by the present config") {
+		t.Errorf("%d would go of a trigger that is off: %s", goes, whys)
+	}
 	h.edit(stops["off"], sends)
 	h.reload()
-	by.DryRun = false
-	retry(1)
+	by = server.BulkRequest{Messages: append(ids, h.messages()[0].ID)} // as they were ticked, and one that did arrive
+	if v := retry(1); len(v.Stay) != 4 {
+		t.Errorf("what does not go: %+v", v.Stay)
+	}
+	if goes, whys := planned(); goes != 0 || !strings.Contains(whys, "was sent again already") {
+		t.Errorf("%d would go once more: %s", goes, whys)
+	}
+	retry(0)
+	by = server.BulkRequest{State: "rejected", Trigger: "reminder"}
 	retry(0)
 	h.eventually("it leaves", func() bool { return h.service.Accepted(phone(0)[1:]) == 1 })
 	stories, err := server.Why.Call(t.Context(), h.ask, server.ListQuery{Phone: phone(0), Limit: 10})

@@ -39,6 +39,7 @@ type confirmPage struct {
 	Tally  *messaging.Tally // counts of rows
 	// Forecast is what would be sent, instead of Tally.
 	Forecast *server.ForecastView
+	LeftOut  []server.AgainView // messages that were meant and do not go, and why
 	Fields   []field
 	Nothing  bool   // there is nothing to do
 	Yes      string // on the button
@@ -166,7 +167,9 @@ func (p *confirmPage) pass(f form) (out [][2]string) {
 	for _, name := range slices.Sorted(maps.Keys(f.Values)) {
 		own := func(one field) bool { return one.Name == name }
 		if !slices.Contains([]string{"once", "back", "sure"}, name) && !slices.ContainsFunc(p.Fields, own) {
-			out = append(out, [2]string{name, f.Get(name)})
+			for _, value := range f.Values[name] {
+				out = append(out, [2]string{name, value})
+			}
 		}
 	}
 	return append(out, [2]string{"sure", "yes"})

@@ -3,9 +3,12 @@ package console
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -14,6 +17,7 @@ import (
 var messageActions = map[string]action{
 	"cancel":      {server.CancelMessages.Scope, (*Console).confirmCancel, (*Console).cancel},
 	"retry":       {server.RetryMessages.Scope, (*Console).confirmRetry, (*Console).retry},
+	"retry-these": {server.RetryMessages.Scope, (*Console).confirmRetryThese, (*Console).retryThese},
 	"resolve":     {server.ResolveMessage.Scope, (*Console).confirmResolve, (*Console).resolve},
 	"resolve-all": {server.ResolveMessages.Scope, (*Console).confirmResolveAll, (*Console).resolveAll},
 }
@@ -109,6 +113,9 @@ func (f form) retried() server.BulkRequest {
 	return in
 }
 
+// onceMore is what becomes of messages that are sent again.
+const onceMore = "Each is queued once more as a message of its own, and waits for its rules as at first. None goes twice, however often it is asked for."
+
 func (c *Console) confirmRetry(ctx context.Context, f form) (confirmPage, error) {
 	in := f.retried()
 	in.DryRun = true
@@ -118,16 +125,70 @@ func (c *Console) confirmRetry(ctx context.Context, f form) (confirmPage, error)
 		Counts:  append(table("What goes again, by why it ended", "Why", v.Groups), table("What stays, and why", "Why", v.Stay)...),
 		Nothing: v.Count == 0, Yes: "Send " + units.Count(v.Count, "message"),
 	}
-	if in.Message != 0 {
-		p.Title, p.Words = fmt.Sprintf("Send message %d again?", in.Message), nil
-	}
-	p.Words = append(p.Words, "Each is queued once more as a message of its own, and waits for its rules as at first. None goes twice, however often it is asked for.")
+	p.Words = append(p.Words, onceMore)
 	return p, err
 }
 
 func (c *Console) retry(ctx context.Context, f form) (did, error) {
 	v, err := server.RetryMessages.Call(ctx, c.Ask, f.retried())
 	return did{words: units.Count(v.Count, "message") + wasWere(v.Count) + "queued again"}, err
+}
+
+// ticked are the messages that a form names one by one.
+func (f form) ticked() (ids []messaging.MessageID, err error) {
+	for _, text := range f.Values["tick"] {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || id < 1 {
+			return nil, &refusal.Error{Status: http.StatusBadRequest, Words: "that is not the number of a message", Hint: "open the list again, and tick messages there"}
+		}
+		ids = append(ids, messaging.MessageID(id))
+	}
+	if len(ids) == 0 {
+		return nil, &refusal.Error{Status: http.StatusBadRequest, Words: "no message is ticked", Hint: "tick the messages that are to be sent again, and press the button once more"}
+	}
+	return ids, nil
+}
+
+func (c *Console) confirmRetryThese(ctx context.Context, f form) (confirmPage, error) {
+	ids, err := f.ticked()
+	if err != nil {
+		return confirmPage{}, err
+	}
+	all, err := server.PlanRetry.Call(ctx, c.Ask, server.RetryPlanRequest{Messages: ids})
+	if err != nil {
+		return confirmPage{}, err
+	}
+	p := confirmPage{Words: []string{onceMore}}
+	goes := map[string]int64{}
+	for _, one := range all {
+		if one.Goes {
+			goes[one.Why]++
+		} else {
+			p.LeftOut = append(p.LeftOut, one)
+		}
+	}
+	n := int64(len(all) - len(p.LeftOut))
+	p.Title, p.Yes, p.Nothing = "Send "+units.Count(n, "message")+" again?", "Send "+units.Count(n, "message"), n == 0
+	if len(ids) == 1 {
+		p.Title = fmt.Sprintf("Send message %d again?", ids[0])
+	}
+	if n > 0 {
+		p.Counts = []countsTable{{"What goes again, by why it ended", "Why", byCount(goes)}}
+	}
+	return p, nil
+}
+
+func (c *Console) retryThese(ctx context.Context, f form) (did, error) {
+	ids, err := f.ticked()
+	if err != nil {
+		return did{}, err
+	}
+	v, err := server.RetryMessages.Call(ctx, c.Ask, server.BulkRequest{Messages: ids})
+	words := units.Count(v.Count, "message") + wasWere(v.Count) + "queued again"
+	if left := int64(len(ids)) - v.Count; left > 0 {
+		words += ", and " + units.Number(left) + wasWere(left) + "left out"
+	}
+	return did{words: words}, err
 }
 
 var resolutions = [][2]string{

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -91,13 +92,52 @@ func TestTheFiltersOfTheListNarrowWhatIsRetried(t *testing.T) {
 	want := server.BulkRequest{
 		Phone: "+447700900123", Trigger: "welcome", Template: "hello", Account: "api", State: "failed", Class: "no_points", Since: time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC), DryRun: true,
 	}
-	if len(asked) != 1 || asked[0] != want {
+	if len(asked) != 1 || !reflect.DeepEqual(asked[0], want) {
 		t.Errorf("asked for %+v, want %+v", asked, want)
 	}
 	for _, words := range []string{"By the template hello.", "With an error of the class no_points."} {
 		if !strings.Contains(page, words) {
 			t.Errorf("the question does not say %q", words)
 		}
+	}
+}
+
+// Ticked messages are asked about once, each that is left out with its reason, and those that were ticked are retried. Nothing ticked is said.
+func TestTickedMessagesGoAgain(t *testing.T) {
+	var asked []server.BulkRequest
+	known := retrying(&asked)
+	known["POST /messages/retry/plan"] = func(r *http.Request) (any, error) {
+		var in server.RetryPlanRequest
+		err := json.NewDecoder(r.Body).Decode(&in)
+		var out []server.AgainView
+		for _, id := range in.Messages {
+			out = append(out, server.AgainView{Message: id, Goes: id != 13, Why: "was so " + strconv.Itoa(int(id))})
+		}
+		return out, err
+	}
+	r := newRoom(t, false, known)
+	ann := r.signIn(t)
+	_, page := r.do(t, http.MethodPost, "/do/retry-these", url.Values{"tick": {"12", "13", "14"}, "back": {"/messages"}}, ann)
+	for _, words := range []string{"Send 2 messages again?", "was so 12", `href="/messages/13"`, "was so 13", `name="tick" value="12"`, `name="tick" value="13"`, `name="tick" value="14"`} {
+		if !strings.Contains(page, words) {
+			t.Errorf("the question does not have %q: %s", words, page)
+		}
+	}
+	r.do(t, http.MethodPost, "/do/retry-these", url.Values{"tick": {"12", "13"}, "sure": {"yes"}}, ann)
+	if len(asked) != 1 || !reflect.DeepEqual(asked[0], server.BulkRequest{Messages: []messaging.MessageID{12, 13}}) {
+		t.Errorf("asked for %+v", asked)
+	}
+	for _, form := range []url.Values{{}, {"tick": {"12x"}}, {"tick": {"-3"}}, {"sure": {"yes"}}} {
+		form.Set("back", "/messages?state=failed")
+		res, _ := r.do(t, http.MethodPost, "/do/retry-these", form, ann)
+		if at := res.Header.Get("Location"); res.StatusCode != http.StatusSeeOther || !strings.HasPrefix(at, "/messages?") {
+			t.Errorf("%v leads to %d %s", form, res.StatusCode, at)
+		} else if _, page := r.do(t, http.MethodGet, strings.Replace(at, "/messages", "/people", 1), nil, ann); !strings.Contains(page, "Not done: ") {
+			t.Errorf("%v is answered %s", form, page)
+		}
+	}
+	if len(asked) != 1 {
+		t.Errorf("asked for %+v", asked)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -23,6 +25,7 @@ type messagesPage struct {
 	Reasons  []server.GroupView // why those of the state are in it, the most first, where the list is of one that has reasons
 	Others   int64              // messages of further reasons
 	Counted  string             // how many of the newest messages were looked at for that; "" for all
+	Plan     againPlan          // of those of Rows that ended and surely did not arrive
 }
 
 // messageFilters are what the list is narrowed by, besides the time.
@@ -73,6 +76,7 @@ func (c *Console) messages(r *http.Request) (page, error) {
 	if err := c.reasons(r, &v, q, newest); err != nil {
 		return page{}, err
 	}
+	v.Plan = c.planAgain(r, v.Rows)
 	status, err := server.ShowStatus.Call(r.Context(), c.Ask, server.None{})
 	if err != nil {
 		return page{}, err
@@ -145,13 +149,72 @@ func (v messagesPage) Again() bool {
 	return len(v.Rows) > 0 && slices.Contains([]string{string(messaging.StateRejected), string(messaging.StateDropped), string(messaging.StatusFailed)}, v.Query.Get("state"))
 }
 
+// An againPlan says which messages could be sent again now, and why others could not.
+type againPlan struct {
+	by      map[messaging.MessageID]server.AgainView
+	unknown bool
+}
+
+// planAgain asks it of those that surely did not arrive. A page that cannot know it is shown all the same, and says so.
+func (c *Console) planAgain(r *http.Request, rows []server.MessageView) againPlan {
+	var in server.RetryPlanRequest
+	for i := range rows {
+		if m := &rows[i]; lost(m) {
+			in.Messages = append(in.Messages, m.ID)
+		}
+	}
+	if len(in.Messages) == 0 {
+		return againPlan{}
+	}
+	all, err := server.PlanRetry.Call(r.Context(), c.Ask, in)
+	if err != nil {
+		c.Log.Error("console: whether messages could be sent again is not known", zap.Error(err))
+	}
+	p := againPlan{by: map[messaging.MessageID]server.AgainView{}, unknown: err != nil}
+	for _, one := range all {
+		p.by[one.Message] = one
+	}
+	return p
+}
+
+// lost reports whether a message surely did not arrive.
+func lost(m *server.MessageView) bool {
+	return m.State == messaging.StateRejected || m.State == messaging.StateDropped || m.Status == messaging.StatusFailed
+}
+
+// Goes reports whether a message could be sent again now.
+func (p againPlan) Goes(id messaging.MessageID) bool { return p.by[id].Goes }
+
+// Any reports whether any could.
+func (p againPlan) Any() bool {
+	for _, one := range p.by {
+		if one.Goes {
+			return true
+		}
+	}
+	return false
+}
+
+// Against is why a message that surely did not arrive could not be sent again; "" where it could, and for every other.
+func (p againPlan) Against(m *server.MessageView) string {
+	one, planned := p.by[m.ID]
+	switch {
+	case planned && !one.Goes:
+		return one.Why
+	case p.unknown && lost(m):
+		return "whether it could is not known at present; the daemon's log says why"
+	}
+	return ""
+}
+
 type messagePage struct {
 	Message   server.MessageView
 	Timeline  []server.Moment
 	Decision  *messaging.Decision // that queued it; nil where none is kept
 	Unsaid    bool                // it is not kept any more
 	EventKind string
-	Again     string // the state in which it surely did not arrive, so that it may go again; "" where it may not
+	Again     bool   // it could be sent again now
+	Against   string // why not, where it surely did not arrive
 }
 
 func (c *Console) message(r *http.Request) (page, error) {
@@ -159,14 +222,8 @@ func (c *Console) message(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	v := messagePage{Message: m, Timeline: c.timeline(&m)}
-	switch {
-	case m.Run != 0: // goes again with its run
-	case m.State == messaging.StateRejected, m.State == messaging.StateDropped:
-		v.Again = string(m.State)
-	case m.Status == messaging.StatusFailed:
-		v.Again = string(m.Status)
-	}
+	plan := c.planAgain(r, []server.MessageView{m})
+	v := messagePage{Message: m, Timeline: c.timeline(&m), Again: plan.Goes(m.ID), Against: plan.Against(&m)}
 	if m.EventID != 0 {
 		story, err := server.ShowEvent.Call(r.Context(), c.Ask, m.EventID)
 		if err != nil {

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/access"
@@ -28,6 +29,8 @@ type BulkRequest struct {
 
 	Words string `json:"words,omitempty"` // exactly why each is in its state, as GET /messages/reasons has it
 
+	Messages []messaging.MessageID `json:"messages,omitempty"` // for retry: these alone, at most 200, whatever became of them
+
 	MinWait  time.Duration `json:"min_wait_ns,omitempty"` // for retry: only what ended that long ago; 0 is as the class rests
 	Deadline time.Duration `json:"deadline_ns,omitempty"` // for retry: what is not sent within that is dropped
 
@@ -50,13 +53,15 @@ type GroupView struct {
 	Count int64  `json:"count"`
 }
 
-// filter is what a request narrows to.
-func (a admin) filter(in *BulkRequest) (f store.MessageFilter, err error) {
+// filter is what a request narrows to; retries says that it is about a retry.
+func (a admin) filter(in *BulkRequest, retries bool) (f store.MessageFilter, err error) {
 	switch { // whatever narrows to nothing must not be taken for what narrows not at all
 	case in.Message < 0:
 		return f, refusal.Fieldf("message", "", "a message's number begins at 1")
 	case in.Run < 0:
 		return f, refusal.Fieldf("run", "", "a run's number begins at 1")
+	case in.Messages != nil && !retries:
+		return f, refusal.Fieldf("messages", "name one as message, or narrow by something else", "messages are named one by one for a retry alone")
 	}
 	if in.Phone != "" {
 		f.Phone, err = a.phone(in.Phone, a.Country)
@@ -75,7 +80,7 @@ func reasonBy(what, who, reason string) string {
 }
 
 func (a admin) cancelMany(ctx context.Context, in BulkRequest) (BulkView, error) {
-	f, err := a.filter(&in)
+	f, err := a.filter(&in, false)
 	if err != nil {
 		return BulkView{}, err
 	}
@@ -98,10 +103,18 @@ func (a admin) retryMany(ctx context.Context, in BulkRequest) (BulkView, error) 
 	if in.MinWait < 0 || in.Deadline < 0 {
 		return BulkView{}, refusal.Newf(http.StatusBadRequest, "", "a wait and a deadline are not negative")
 	}
+	if in.Messages != nil {
+		if err := namedMessages(in.Messages); err != nil {
+			return BulkView{}, err
+		}
+	}
 	states := []string{in.State}
 	switch in.State {
 	case string(messaging.StateRejected), string(messaging.StateDropped), string(messaging.StatusFailed):
 	case "":
+		if in.Messages != nil {
+			break
+		}
 		states = []string{string(messaging.StateRejected), string(messaging.StatusFailed), string(messaging.StateDropped)}
 		if in.Class != "" {
 			break
@@ -113,11 +126,11 @@ func (a admin) retryMany(ctx context.Context, in BulkRequest) (BulkView, error) 
 	if in.Run != 0 {
 		return BulkView{}, refusal.Fieldf("run", "nudgewire jobs retry RUN", "rows of a run go again with their run")
 	}
-	f, err := a.filter(&in)
+	f, err := a.filter(&in, true)
 	if err != nil {
 		return BulkView{}, err
 	}
-	q := store.Retry{Now: a.Now(), DryRun: in.DryRun, OfClass: a.ofClass(in.Class), Expires: in.Deadline}
+	q := store.Retry{Of: in.Messages, Now: a.Now(), DryRun: in.DryRun, OfClass: a.ofClass(in.Class), Expires: in.Deadline}
 	if rest := messaging.ErrorClass(in.Class).Rest(in.MinWait, true); rest > 0 {
 		q.Ended = q.Now.Add(-rest)
 	}
@@ -141,6 +154,46 @@ func (a admin) retryMany(ctx context.Context, in BulkRequest) (BulkView, error) 
 	return out, nil
 }
 
+// A RetryPlanRequest names messages.
+type RetryPlanRequest struct {
+	Messages []messaging.MessageID `json:"messages"` // at most 200
+}
+
+// An AgainView is whether a message could be sent again now, and why: what ended it, or what is against that.
+type AgainView struct {
+	Message messaging.MessageID `json:"message"`
+	Goes    bool                `json:"goes"`
+	Why     string              `json:"why" kind:"text"`
+}
+
+// mostNamed is how many messages one request may name.
+const mostNamed = 200
+
+func namedMessages(ids []messaging.MessageID) error {
+	switch {
+	case len(ids) == 0:
+		return refusal.Fieldf("messages", "name at least one", "messages names none")
+	case len(ids) > mostNamed:
+		return refusal.Fieldf("messages", "ask for the others in a further request", "%d messages are named, and %d is the most", len(ids), mostNamed)
+	case slices.ContainsFunc(ids, func(id messaging.MessageID) bool { return id < 1 }):
+		return refusal.Fieldf("messages", "", "a message's number begins at 1")
+	}
+	return nil
+}
+
+// planRetry is what a retry of messages would do. Numbers that no message has are left out.
+func (a admin) planRetry(ctx context.Context, in RetryPlanRequest) ([]AgainView, error) {
+	if err := namedMessages(in.Messages); err != nil {
+		return nil, err
+	}
+	all, err := a.Store.RetryEach(ctx, store.Retry{Of: in.Messages, Now: a.Now(), DryRun: true})
+	out := make([]AgainView, len(all))
+	for i, one := range all {
+		out[i] = AgainView{one.ID, one.Goes, one.Why}
+	}
+	return out, err
+}
+
 // ofClass tells messages of a class by the rules of today; what these do not know counts by the class that it had.
 func (a admin) ofClass(class string) func(string, messaging.ErrorClass) (bool, messaging.ErrorClass) {
 	if class == "" {
@@ -157,7 +210,7 @@ func (a admin) resolveMany(ctx context.Context, in BulkRequest) (BulkView, error
 	if err := checkResolution(in.As); err != nil {
 		return BulkView{}, err
 	}
-	f, err := a.filter(&in)
+	f, err := a.filter(&in, false)
 	if err != nil {
 		return BulkView{}, err
 	}

@@ -27,6 +27,36 @@ func TestANumberOfNothingIsNotEverything(t *testing.T) {
 	}
 }
 
+// What names messages one by one names some, and is about a retry.
+func TestNamedMessagesAreNamed(t *testing.T) {
+	w := newTower(t)
+	many := make([]messaging.MessageID, 201)
+	for i := range many {
+		many[i] = messaging.MessageID(i + 1)
+	}
+	for _, ids := range [][]messaging.MessageID{{}, {0}, {3, -1}, many} {
+		_, planned := server.PlanRetry.Call(t.Context(), w.ask, server.RetryPlanRequest{Messages: ids})
+		errs := []error{planned}
+		if len(ids) > 0 {
+			_, retried := server.RetryMessages.Call(t.Context(), w.ask, server.BulkRequest{Messages: ids})
+			errs = append(errs, retried)
+		}
+		for _, err := range errs {
+			if e, is := errors.AsType[*refusal.Error](err); !is || e.Status != http.StatusBadRequest || e.Field != "messages" {
+				t.Errorf("%d messages: %v", len(ids), err)
+			}
+		}
+	}
+	in := server.BulkRequest{Trigger: "welcome", Messages: []messaging.MessageID{1}, As: messaging.ResolveDrop}
+	_, cancelled := server.CancelMessages.Call(t.Context(), w.ask, in)
+	_, resolved := server.ResolveMessages.Call(t.Context(), w.ask, in)
+	for _, err := range []error{cancelled, resolved} {
+		if e, is := errors.AsType[*refusal.Error](err); !is || e.Status != http.StatusBadRequest || e.Field != "messages" {
+			t.Errorf("what is no retry takes named messages: %v", err)
+		}
+	}
+}
+
 // Reasons are counted of a state that has some: of every other, and of all together, that would walk through whatever was stored.
 func TestReasonsAreCountedOfOneState(t *testing.T) {
 	w := newTower(t)

@@ -150,6 +150,8 @@ var (
 	CancelMessages = does("/messages/cancel", access.Operate, admin.cancelMany, "Ends all messages that wait and match, or counts them.", patient, recorded("cancelled what waits {trigger}"))
 	RetryMessages  = does("/messages/retry", access.Operate, admin.retryMany, "Sends what surely did not reach the phone once more, or counts it.", patient,
 		withExample(BulkRequest{State: "rejected", Class: "retry", DryRun: true}), recorded("sent again what did not arrive {trigger}"))
+	PlanRetry = does("/messages/retry/plan", access.Read, admin.planRetry, "Says of each of these messages whether it could be sent again now, and if not, why; changes nothing.", readOnly,
+		withExample(RetryPlanRequest{Messages: []messaging.MessageID{1, 2}}))
 	ResolveMessages = does("/messages/resolve", access.Operate, admin.resolveMany, "Says what became of all messages in doubt that match, or counts them.", patient,
 		withExample(BulkRequest{Trigger: "cart-reminder", As: messaging.ResolveDrop, DryRun: true}), recorded("said of messages in doubt {trigger}: {as}"))
 	Why          = reads("/why", access.Read, admin.why, "The whole story of a phone, the oldest event first.", query("phone", "limit"), ofPeople(ofOne), recorded("read the story of a contact"))

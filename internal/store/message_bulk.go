@@ -55,6 +55,11 @@ func (s *Store) changeAll(ctx context.Context, f MessageFilter, do func(*Tx, *me
 	if err != nil {
 		return 0, err
 	}
+	return s.changeEach(ctx, q, f.State, do)
+}
+
+// changeEach is changeAll for what is selected; state "" is whichever.
+func (s *Store) changeEach(ctx context.Context, q *engine.Select, state messaging.State, do func(*Tx, *messaging.Message) (bool, error)) (n int64, err error) {
 	var after int64
 	for {
 		page := q.Copy()
@@ -70,7 +75,7 @@ func (s *Store) changeAll(ctx context.Context, f MessageFilter, do func(*Tx, *me
 			for _, id := range ids {
 				var d messaging.Message
 				err := t.Query(MessageSQL, func(r *engine.Row) error { d, _ = ScanMessage(r); return r.Err }, id)
-				if err == nil && d.ID != 0 && (f.State == "" || d.State == f.State) {
+				if err == nil && d.ID != 0 && (state == "" || d.State == state) {
 					var done bool
 					if done, err = do(t, &d); done {
 						changed++

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -13,7 +14,8 @@ import (
 // A Retry asks for messages that events caused and that surely did not reach the phone to be sent
 // once more.
 type Retry struct {
-	Filter MessageFilter // State rejected or dropped, or Status failed
+	Filter MessageFilter         // State rejected or dropped, or Status failed; with Of any
+	Of     []messaging.MessageID // these alone; nil is all that match
 	Now    time.Time
 	DryRun bool
 
@@ -24,42 +26,62 @@ type Retry struct {
 	Expires time.Duration // what is not sent within that is dropped; 0 is as long as it had at first
 }
 
+// An Again is whether a message may be sent once more, and why: what ended it, or what is against it.
+type Again struct {
+	ID   messaging.MessageID
+	Goes bool
+	Why  string
+}
+
 // Retry queues each message that matches once more, as a message of its own with a fresh expiry, and
 // counts what went and what did not by why, most first. The rules are those of rows of runs
 // (RunRow.MayGoAgain) and the table that holds each message to one successor is theirs, so nothing
 // goes twice however often it is asked for. Beyond that it must still make sense: its trigger sends,
 // no event cancelled it, and no later message of it waits or went.
 func (s *Store) Retry(ctx context.Context, q Retry) (went, stayed []Tally, err error) {
-	f := q.Filter
-	f.OfEvents = true
-	type end struct {
-		goes bool
-		why  string
-	}
-	ends := map[messaging.MessageID]end{} // by number: a batch that is undone runs again
-	_, err = s.changeAll(ctx, f, func(t *Tx, d *messaging.Message) (bool, error) {
-		if s.settle == nil {
-			return false, errors.New("the store was opened without Options.Settle")
-		}
-		goes, why, err := t.again(d.ID, &q, s)
-		ends[d.ID] = end{goes, why}
-		return goes, err
-	})
-	counts := map[end]int64{}
-	for _, e := range ends {
-		counts[e]++
+	all, err := s.RetryEach(ctx, q)
+	counts := map[Again]int64{}
+	for _, one := range all {
+		counts[Again{Goes: one.Goes, Why: one.Why}]++
 	}
 	for e, n := range counts {
-		if e.goes {
-			went = append(went, Tally{e.why, n})
+		if e.Goes {
+			went = append(went, Tally{e.Why, n})
 		} else {
-			stayed = append(stayed, Tally{e.why, n})
+			stayed = append(stayed, Tally{e.Why, n})
 		}
 	}
 	most := func(a, b Tally) int { return int(b.N - a.N) }
 	slices.SortFunc(went, most)
 	slices.SortFunc(stayed, most)
-	return went, stayed, Wrap(err, "retry messages")
+	return went, stayed, err
+}
+
+// RetryEach is Retry, and says it of each message, the oldest first. What pages tell before anybody asks for a retry is a dry run of it.
+func (s *Store) RetryEach(ctx context.Context, q Retry) ([]Again, error) {
+	f := q.Filter
+	f.OfEvents = len(q.Of) == 0
+	selected, err := s.where(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	if len(q.Of) > 0 {
+		selected.And("id IN " + engine.In(q.Of))
+	}
+	ends := map[messaging.MessageID]Again{} // by number: a batch that is undone runs again
+	_, err = s.changeEach(ctx, selected, f.State, func(t *Tx, d *messaging.Message) (bool, error) {
+		if s.settle == nil {
+			return false, errors.New("the store was opened without Options.Settle")
+		}
+		goes, why, err := t.again(d.ID, &q, s)
+		ends[d.ID] = Again{d.ID, goes, why}
+		return goes, err
+	})
+	out := make([]Again, 0, len(ends))
+	for _, id := range slices.Sorted(maps.Keys(ends)) {
+		out = append(out, ends[id])
+	}
+	return out, Wrap(err, "retry messages")
 }
 
 // again queues a message once more by a person's order, or says why not.
@@ -70,6 +92,9 @@ func (t *Tx) again(id messaging.MessageID, q *Retry, s *Store) (goes bool, why s
 	d, _, why, err := t.mayGoAgain(id)
 	if err != nil || d == nil {
 		return false, why, err
+	}
+	if d.EventID == 0 {
+		return false, "is a row of a run, and goes again with that (jobs retry)", nil
 	}
 	expires := time.Time{}
 	if q.Expires > 0 {

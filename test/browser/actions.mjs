@@ -247,6 +247,33 @@ export const actions = [
     await page.goto('/messages?phone=%2B447700930000');
     await page.locator('tbody tr').nth(3).waitFor();
   }},
+  {name: 'send ticked messages again', do: async (page, {sees, say}) => {
+    await page.goto('/messages?phone=%2B447700930000');
+    // What was sent again is not sent once more, and the list says so before anybody asks.
+    await sees('Not again: was sent again already');
+    await page.goto('/messages?phone=%2B447700910000');
+    const button = page.getByRole('button', {name: 'Send the ticked ones again…'});
+    await button.click();
+    await sees('Not done: no message is ticked.');
+    const tick = page.getByRole('checkbox', {name: /^Send message \d+ again$/});
+    await tick.first().check();
+    await page.getByRole('heading', {name: 'Messages', level: 1}).click(); // away from it
+    await page.evaluate(() => new Promise(done => document.addEventListener('htmx:afterRequest', () => setTimeout(done), {once: true})));
+    if (!await tick.first().isChecked()) say('a tick is lost when the list is made anew');
+    await button.click();
+    await sees('None goes twice, however often it is asked for.');
+    await page.getByRole('button', {name: 'Send 1 message'}).click();
+    await sees('1 message was queued again.');
+  }},
+  {name: 'send ticked messages again without scripts', scripts: false, do: async (page, {sees}) => {
+    await page.goto('/messages?phone=%2B447700920000');
+    const tick = page.getByRole('checkbox', {name: /^Send message \d+ again$/});
+    for (let end = Date.now() + 20_000; !await tick.count() && Date.now() < end;) await page.reload(); // what went again fails again
+    await tick.first().check();
+    await page.getByRole('button', {name: 'Send the ticked ones again…'}).click();
+    await page.getByRole('button', {name: 'Send 1 message'}).click();
+    await sees('1 message was queued again.');
+  }},
   {name: 'resolve all messages in doubt that match', do: async (page, {sees}) => {
     await page.goto('/messages?phone=%2B447700900123&state=in_doubt');
     await page.getByRole('button', {name: 'Resolve all in doubt…'}).click();

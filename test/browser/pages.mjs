@@ -18,6 +18,8 @@ export const pages = [
   {name: 'messages-failed', path: '/messages?state=failed', heading: 'Messages', sees: ['recipient is not on the network', 'Send these again'], viewer: {sees: ['recipient is not on the network']}},
   {name: 'messages-in-doubt', path: '/messages?state=in_doubt', heading: 'Messages', sees: ['order-thanks'], hides: ['abandoned-cart cart']},
   {name: 'message-delivered', path: one('message', 'delivered'), heading: 'Message', sees: ['What happened to it', 'order_update', 'Chloe'], viewer: {sees: ['order_update']}},
+  {name: 'messages-rejected', path: '/messages?state=rejected', heading: 'Messages', sees: ['Not again: goes to a contact that is blocked']},
+  {name: 'message-rejected', path: one('message', 'rejected'), heading: 'Message', sees: ['It cannot be sent again: goes to a contact that is blocked']},
   {name: 'message-cancelled', path: one('message', 'cancelled'), heading: 'Message', sees: ['cancelled by shop.order.created']},
   {name: 'message-strange', path: one('message', 'strange'), heading: 'Message', sees: ['<script>alert("Grace")</script>{{ order.total }}'], viewer: {sees: []}},
   {name: 'message-doubt', path: one('message', 'doubt'), heading: 'Message', sees: ['in doubt']},

@@ -6,7 +6,7 @@ let moved = 0;
 document.addEventListener("pointermove", () => { moved = Date.now(); }, { passive: true });
 const inUse = (part) => {
   const chosen = document.getSelection();
-  return part.contains(document.activeElement) || part.matches(":active") || (part.matches(":hover") && Date.now() - moved < 10000)
+  return part.contains(document.activeElement) || part.querySelector(":checked[type=checkbox]") || part.matches(":active") || (part.matches(":hover") && Date.now() - moved < 10000)
     || (chosen !== null && !chosen.isCollapsed && part.contains(chosen.anchorNode));
 };
 document.addEventListener("htmx:oobBeforeSwap", (event) => {
