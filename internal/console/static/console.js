@@ -10,7 +10,46 @@ const inUse = (part) => {
     || (chosen !== null && !chosen.isCollapsed && part.contains(chosen.anchorNode));
 };
 document.addEventListener("htmx:oobBeforeSwap", (event) => {
-  if (inUse(event.detail.target)) event.preventDefault();
+  const { target, fragment } = event.detail;
+  if (held(target, fragment) || inUse(target)) event.preventDefault();
+});
+
+// Rows that came to a list do not push away what somebody reads: they are counted, and shown at the press of a button. Those that are there
+// are kept as they are by now.
+let waiting = null; // the list with its new rows
+const rowsOf = (part) => new Map([...part.querySelectorAll("tr[data-row]")].map((row) => [row.dataset.row, row]));
+const tell = (words) => {
+  const button = document.querySelector("button[data-fresh]"), said = document.querySelector("[data-fresh-said]");
+  if (button.hidden === !words && button.textContent === words) return;
+  if (!words) said.textContent = "";
+  else if (button.hidden) said.textContent = `${words}. A button above the list shows them.`; // once: a list may move all day
+  button.textContent = words;
+  button.hidden = !words;
+};
+const held = (target, fragment) => {
+  const next = fragment.querySelector(`#${target.id}`) ?? fragment, now = rowsOf(target), then = rowsOf(next);
+  if (!document.querySelector("button[data-fresh]") || !now.size) return false;
+  const known = [...then.keys()].filter((id) => now.has(id)), fresh = then.size - known.length;
+  if (!fresh) {
+    waiting = null;
+    tell("");
+    return false;
+  }
+  waiting = next.cloneNode(true);
+  tell(`${fresh}${known.length ? "" : " or more"} new`);
+  if (!inUse(target)) for (const id of known) if (!now.get(id).isEqualNode(then.get(id))) now.get(id).replaceWith(then.get(id).cloneNode(true));
+  target.dispatchEvent(new CustomEvent("htmx:oobAfterSwap", { bubbles: true }));
+  return true;
+};
+document.addEventListener("click", (event) => {
+  if (!event.target.closest("button[data-fresh]") || !waiting) return;
+  const list = document.getElementById(waiting.id), ticks = [...list.querySelectorAll(":checked[type=checkbox]")].map((box) => box.value);
+  list.replaceWith(waiting);
+  for (const box of waiting.querySelectorAll("[type=checkbox]")) box.checked = ticks.includes(box.value);
+  waiting.dispatchEvent(new CustomEvent("htmx:oobAfterSwap", { bubbles: true }));
+  document.querySelector("button[data-pause]").focus({ preventScroll: true }); // the button that had it goes away
+  waiting = null;
+  tell("");
 });
 
 // Nobody is asked while nobody looks, or while somebody wants the page to stand still.
