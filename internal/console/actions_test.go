@@ -169,8 +169,18 @@ var knowing = answers{
 		switch r.URL.Query().Get("find") {
 		case "river", "#1001":
 			return []messaging.FoundContact{{Phone: "447700900123", Name: "Ada River", By: "name"}}, nil
+		case "6":
+			return []messaging.FoundContact{{Phone: "447700900124", Name: "Ben Lake", By: "order"}}, nil
+		case "broken":
+			return nil, &refusal.Error{Status: http.StatusInternalServerError, Words: "the disk is gone"}
 		}
 		return []messaging.FoundContact{}, nil
+	},
+	"GET /runs/{id}": func(r *http.Request) (any, error) {
+		if id := r.PathValue("id"); id != "5" && id != "6" {
+			return nil, &refusal.Error{Status: http.StatusNotFound, Words: "no run"}
+		}
+		return server.RunView{Run: messaging.Run{ID: 6, Job: "spring-news", State: messaging.RunDone}}, nil
 	},
 }
 
@@ -179,18 +189,28 @@ func TestWhatIsTypedIsFound(t *testing.T) {
 	cookie := r.signIn(t)
 	for text, want := range map[string]string{
 		"+44 7700 900123": "/people?find=%2B44+7700+900123", "07700900123": "/people?find=07700900123", "7": "/messages/7", "5f-1": "/messages/7", "9": "/events/9",
-		"event 12": "/events/12", "river": "/people?find=river", "#1001": "/people?find=%231001", "e12": "/events/12", "m 3": "/messages/3", "Run 4": "/runs/4", "8": "", "": "", "//evil.example": "", "<b>": "", "event -1": "",
+		"event 12": "/events/12", "river": "/people?find=river", "#1001": "/people?find=%231001", "e12": "/events/12", "m 3": "/messages/3", "Run 4": "/runs/4", "r4": "/runs/4", "5": "/runs/6", "4407 ": "", "8": "", "": "", "//evil.example": "", "<b>": "", "event -1": "",
 	} {
 		res, body := r.do(t, http.MethodGet, "/find?q="+url.QueryEscape(text), nil, cookie)
 		if want == "" {
-			if res.StatusCode != http.StatusNotFound || !strings.Contains(body, "Nothing is found by that.") {
-				t.Errorf("%q answers %d", text, res.StatusCode)
+			nothing := strings.Contains(body, "Nothing is found by that.") && strings.Contains(body, "among phones, names, e-mail addresses, orders, carts")
+			if res.StatusCode != http.StatusOK || nothing == (text == "") || !strings.Contains(body, "Type a phone with its country code") || strings.Contains(body, "<b><b>") {
+				t.Errorf("%q answers %d %s", text, res.StatusCode, body)
 			}
 			continue
 		}
 		if at := res.Header.Get("Location"); res.StatusCode != http.StatusSeeOther || at != want {
 			t.Errorf("%q leads to %d %s, want %s", text, res.StatusCode, at, want)
 		}
+	}
+	_, body := r.do(t, http.MethodGet, "/find?q=6", nil, cookie)
+	for _, words := range []string{"Looked for <b>6</b> among", `href="/runs/6"`, "spring-news", "Ben Lake", "found by order"} {
+		if !strings.Contains(body, words) {
+			t.Errorf("a run and an order of one number: no %q in %s", words, body)
+		}
+	}
+	if res, _ := r.do(t, http.MethodGet, "/find?q=broken", nil, cookie); res.StatusCode != http.StatusInternalServerError {
+		t.Errorf("a search that cannot look is answered %d", res.StatusCode)
 	}
 }
 

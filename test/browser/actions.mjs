@@ -174,6 +174,12 @@ export const actions = [
     await page.keyboard.press('Enter');
     await sees('cart.total >= 50');
     if (!page.url().endsWith(`/events/${told.event.skipped}`)) say(`finding leads to ${page.url()}`);
+    for (const [typed, found] of [['Ada', '/people?find=Ada'], [`${told.run.doubt}`, `Run ${told.run.doubt}`], ['c-skipped', '/people?find=c-skipped']]) {
+      await page.getByRole('searchbox', {name: 'Find a person'}).fill(typed);
+      await page.keyboard.press('Enter');
+      if (found.startsWith('/')) await page.waitForURL(url => url.href.endsWith(found));
+      else await sees(found);
+    }
   }},
   {name: 'verify the audit', do: async (page, {sees}) => {
     await page.goto('/audit');

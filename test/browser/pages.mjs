@@ -26,6 +26,8 @@ export const pages = [
   {name: 'message-night', path: one('message', 'night'), heading: 'Message', sees: ['quiet hours', 'back_in_stock']},
   {name: 'message-limited', path: one('message', 'limited'), heading: 'Message', sees: ['1 of 1 per day']},
   {name: 'message-halted', path: one('message', 'halted'), heading: 'Message', sees: ['trigger "vip" is halted']},
+  {name: 'find-several', path: '/find?q=1', heading: 'Find', sees: ['Looked for 1 among phones, names', 'Message 1', 'Event 1', 'Run 1']},
+  {name: 'find-nothing', path: '/find?q=zzz-nobody', heading: 'Find', sees: ['Looked for zzz-nobody among phones, names', 'Nothing is found by that.']},
   {name: 'people', path: '/people', heading: 'People', sees: ['Type a phone']},
   {name: 'people-found', path: '/people?find=a', heading: 'People', sees: ['Who is like that', 'Farid', 'Lena']},
   {name: 'person', shown: {as: 'console-people', way: 'dark'}, path: '/people?phone=%2B447700900103', heading: 'People', sees: ['cart_reminder', 'cancelled by shop.order.created', 'delivered'], viewer: {path: '/people', sees: []}},
