@@ -10,9 +10,13 @@ import (
 
 // Snippet is a piece of config.yaml to start from: the connector, and a trigger that listens
 // to it. The variables it names hold the secrets.
-func (i Info) Snippet() string { return i.entry() + i.Starter() }
+func (i Info) Snippet() string {
+	return i.Entry() + "    defaults: {country: GB}   # for phone numbers without a country code\n" + i.Starter()
+}
 
-func (i Info) entry() string {
+// Entry is the connector's part of config.yaml. Each line that needs a value from its owner names a variable, or has an address to be
+// replaced, and says behind # what that is; a line that may be left out is a comment.
+func (i Info) Entry() string {
 	var b strings.Builder
 	variable := Variable(i.Name)
 	b.WriteString("connectors:\n  " + i.Name + ":\n")
@@ -34,7 +38,6 @@ func (i Info) entry() string {
 	} else if i.LooksUp {
 		b.WriteString("    # token: ${" + variable + "_TOKEN}   # fetches from the sender what its webhooks leave out, such as the phone\n")
 	}
-	b.WriteString("    defaults: {country: GB}   # for phone numbers without a country code\n")
 	return b.String()
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/messages"
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/operate"
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/rules"
+	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/setup"
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 )
@@ -43,7 +44,7 @@ func newRoot(c *terminal.CLI) *cobra.Command {
 which message and when, sends each one once through a messaging service, and follows it
 until it is delivered. It can always say why a message was sent, or was not.
 
-Start with "nudgewire demo": it needs nothing.
+Start with "nudgewire demo": it needs nothing. "nudgewire setup" begins with your own shop.
 
 Exit status: ` + exit.Words() + ".",
 		SilenceErrors: true, SilenceUsage: true,
@@ -73,7 +74,7 @@ Exit status: ` + exit.Words() + ".",
 	root.SetFlagErrorFunc(flagError)
 	for _, group := range []func(*terminal.CLI) []*cobra.Command{
 		demo.Commands, rules.Commands, connectors.Commands, operate.Commands, events.Commands, messages.Commands,
-		jobs.Commands, contacts.Commands, data.Commands, access.Commands,
+		jobs.Commands, contacts.Commands, data.Commands, access.Commands, setup.Commands,
 	} {
 		root.AddCommand(group(c)...)
 	}

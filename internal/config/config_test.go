@@ -167,7 +167,7 @@ func TestLoadSaysWhyThereIsNoFile(t *testing.T) {
 	defer l.Close()
 	const special = `is no regular file, but a pipe, a socket, a device or something of the system's; put a regular file there; "nudgewire check -" reads standard input`
 	tests := map[string]string{
-		filepath.Join(dir, "none.yaml"): `there is no such file; make one with "nudgewire init", or name yours with --config`,
+		filepath.Join(dir, "none.yaml"): `there is no such file; make one with "nudgewire setup" or "nudgewire init", or name yours with --config`,
 		dir:                             "is a directory; name the file in it",
 		pipe:                            special,
 		socket:                          special,

@@ -61,7 +61,7 @@ func read(path string) ([]byte, *yamlpos.Problem) {
 	src, err := wholeFile(func(ctx context.Context) ([]byte, error) { return regular.Read(ctx, path, yamlpos.MaxBytes) })
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return bad("there is no such file", `make one with "nudgewire init", or name yours with --config`)
+		return bad("there is no such file", `make one with "nudgewire setup" or "nudgewire init", or name yours with --config`)
 	case errors.Is(err, fs.ErrPermission):
 		return bad("may not be read by this user", "check the file's owner and mode")
 	case errors.Is(err, regular.ErrFolder):

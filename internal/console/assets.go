@@ -12,9 +12,9 @@ import (
 	"github.com/nudgewire/nudgewire/internal/listeners"
 )
 
-// assets are what pages load: all styles in one, each script by itself, and the icon. The names of style and scripts have a hash in
+// Assets are what pages load: all styles in one, each script by itself, and the icon. The names of style and scripts have a hash in
 // them, so that a browser may keep them for as long as it likes. A file that is put into static, or into static/vendor, is there.
-type assets struct {
+type Assets struct {
 	Style   string   // path
 	Scripts []string // paths in the order that they run in: those of others first, then ours by name
 	byName  map[string]asset
@@ -30,8 +30,8 @@ const (
 	forADay = "public, max-age=86400"
 )
 
-func newAssets() *assets {
-	a := &assets{byName: map[string]asset{"icon.svg": {"image/svg+xml", forADay, contentOf("static/icon.svg")}}}
+func newAssets() *Assets {
+	a := &Assets{byName: map[string]asset{"icon.svg": {"image/svg+xml", forADay, contentOf("static/icon.svg")}}}
 	var style bytes.Buffer
 	for _, name := range names("css") {
 		style.Write(contentOf(name))
@@ -65,14 +65,14 @@ func contentOf(name string) []byte {
 	return content
 }
 
-func (a *assets) add(name, ext, kind string, content []byte) (path string) {
+func (a *Assets) add(name, ext, kind string, content []byte) (path string) {
 	sum := sha256.Sum256(content)
 	name += "-" + hex.EncodeToString(sum[:6]) + "." + ext
 	a.byName[name] = asset{kind, forGood, content}
 	return "/static/" + name
 }
 
-func (a *assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a *Assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	one, ok := a.byName[r.PathValue("file")]
 	if !ok {
 		http.NotFound(w, r)
@@ -86,3 +86,6 @@ func (a *assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // static is made once, of what is embedded.
 var static = newAssets()
+
+// Static is what pages load, for pages of this program that are none of the console's. It answers what has the path /static/{file}.
+func Static() *Assets { return static }

@@ -93,6 +93,13 @@ var headers = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
+// SetHeaders gives an answer what bounds what a browser may do with it.
+func SetHeaders(h http.Header) {
+	for name, value := range headers {
+		h[name] = []string{value}
+	}
+}
+
 // A pageFunc makes the content of a page: its data, or an error that becomes a page.
 type pageFunc func(r *http.Request) (page, error)
 
@@ -150,9 +157,7 @@ func (c *Console) Handler() http.Handler {
 	mux.Handle("GET /numbers.csv", c.file(c.numbersFile))
 	mux.Handle("GET /static/{file}", static)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for name, value := range headers {
-			w.Header()[name] = []string{value}
-		}
+		SetHeaders(w.Header())
 		if r.Body != nil {
 			most := int64(maxForm)
 			if r.URL.Path == "/playground" {
@@ -191,7 +196,7 @@ type shown struct {
 	Zone     string
 	Now      time.Time
 	Sections []section
-	Assets   *assets
+	Assets   *Assets
 	Self     string           // path of the page, with its query
 	Held     []messaging.Hold // what stops everything
 	Stops    []messaging.Hold // what stops a part, the first of them

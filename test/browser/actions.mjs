@@ -502,4 +502,56 @@ export const actions = [
     const res = await page.goto('/messages');
     if (res.status() !== 401) say(`signed out, messages answer ${res.status()}`);
   }},
+  {name: 'first run', do: async (page, {told, say, sees, sound}) => {
+    const looked = async step => {
+      await page.locator('h1').filter({hasText: step}).waitFor();
+      await page.waitForLoadState();
+      await sound();
+      await page.setViewportSize({width: 390, height: 844});
+      await page.emulateMedia({colorScheme: 'dark'});
+      await sound();
+      if (told.screenshots) await page.screenshot({path: `${told.screenshots}/setup-${step.slice(0, 8).trim().replaceAll(' ', '-')}-phone.png`, fullPage: true});
+      await page.emulateMedia({colorScheme: 'light'});
+      await page.setViewportSize({width: 1440, height: 900});
+      if (told.screenshots) await page.screenshot({path: `${told.screenshots}/setup-${step.slice(0, 8).trim().replaceAll(' ', '-')}.png`, fullPage: true});
+    };
+    page.expected.add(401).add(422);
+    await page.goto(told.setup.link);
+    await looked('Set up nudgewire');
+    await page.getByRole('button', {name: 'Begin'}).click();
+    await looked('Which messaging service');
+    await page.getByLabel('Base address').fill('http://127.0.0.1:1/api/v1');
+    await page.getByLabel('API key').fill('a-key-of-nobody');
+    await page.getByRole('button', {name: 'Try the key'}).click();
+    await sees('cannot be asked');
+    await page.getByRole('button', {name: 'Use the pretended service'}).click();
+    await looked('Who sends');
+    await page.getByLabel('Shop or CRM').selectOption('generic');
+    await page.getByRole('button', {name: 'Go on'}).click();
+    await looked('Connect Anything');
+    await page.getByText('Addresses on this machine').click();
+    await page.getByLabel('Where webhooks arrive').fill(told.setup.hooks);
+    await page.getByLabel('Where the console is').fill(told.setup.console);
+    await page.getByRole('button', {name: 'Go on'}).click();
+    await looked('Your first rule');
+    const rule = page.getByRole('textbox', {name: 'The rule, in YAML'});
+    const good = await rule.inputValue();
+    await rule.fill(good.replace('wait: ', 'wiat: '));
+    await page.getByRole('button', {name: 'Check it'}).click();
+    await sees('did you mean "wait"?');
+    await rule.fill(good);
+    await page.getByLabel('A phone of your own').fill('+447700900123');
+    await page.getByRole('button', {name: 'Check it'}).click();
+    await looked('Look, and start');
+    await page.getByRole('button', {name: 'Write them'}).click();
+    await looked('First webhook');
+    await sees('Waiting for the first webhook');
+    await page.getByRole('button', {name: 'Post a sample'}).click();
+    await sees('It came: generic.');
+    await page.getByRole('button', {name: 'Send a message to'}).click();
+    await sees('Message 1: accepted, delivered');
+    await looked('First webhook');
+    const [opened] = await Promise.all([page.context().waitForEvent('page'), page.getByRole('link', {name: 'Open the console'}).click()]);
+    await opened.getByRole('heading', {name: 'Overview', level: 1}).waitFor().catch(() => say('the console does not open'));
+  }},
 ];

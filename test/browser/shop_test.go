@@ -48,6 +48,7 @@ type facts struct {
 	Msg    map[string]int `json:"message"`
 	Run    map[string]int `json:"run"`
 	Config string         `json:"config"` // path of the config file
+	Setup  firstRun       `json:"setup"`
 }
 
 // night is quiet hours that it is within now, on the clock of the shop's customers.

@@ -216,7 +216,7 @@ try {
     const page = await watched(context, say);
     try {
       const fresh = async () => watched(await newContext(browser, {theme: 'light', viewport: desktop}), say);
-      await action.do(page, {told, say, fresh, sees: async words => {
+      await action.do(page, {told, say, fresh, sound: () => sound(page, {acted: true}, say), sees: async words => {
         await page.getByText(words).first().waitFor().catch(() => say(`nothing says "${words}": ${page.url()}`));
         await page.waitForLoadState(); // its scripts listen from then on
       }});

@@ -36,6 +36,7 @@ func TestTheConsoleInABrowser(t *testing.T) {
 	chromium, node := needs(t)
 	s := openShop(t)
 	s.links()
+	s.Facts.Setup = setup(t)
 	told, err := json.Marshal(struct {
 		facts
 		Chromium    string            `json:"chromium"`

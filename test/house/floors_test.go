@@ -15,7 +15,7 @@ import (
 var floors = map[string]int{
 	"cmd/nudgewire":                 13,
 	"cmd/nudgewire/internal/access": 12, "cmd/nudgewire/internal/connectors": 12, "cmd/nudgewire/internal/contacts": 12, "cmd/nudgewire/internal/data": 12, "cmd/nudgewire/internal/demo": 12,
-	"cmd/nudgewire/internal/events": 12, "cmd/nudgewire/internal/jobs": 12, "cmd/nudgewire/internal/messages": 12, "cmd/nudgewire/internal/operate": 12, "cmd/nudgewire/internal/rules": 12,
+	"cmd/nudgewire/internal/events": 12, "cmd/nudgewire/internal/jobs": 12, "cmd/nudgewire/internal/messages": 12, "cmd/nudgewire/internal/operate": 12, "cmd/nudgewire/internal/rules": 12, "cmd/nudgewire/internal/setup": 12,
 	"cmd/nudgewire/internal/story":    11,
 	"cmd/nudgewire/internal/terminal": 10, "test/torture": 10, "test/bench": 10, "test/check": 10, "test/browser": 10,
 	"internal/app":                9,

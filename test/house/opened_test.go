@@ -42,6 +42,7 @@ var opensItself = map[string]string{
 	"cmd/nudgewire/internal/contacts/consent.go":          "the same",
 	"cmd/nudgewire/internal/terminal/socket_discovery.go": "a note beside the data",
 	"cmd/nudgewire/internal/demo/jobs.go":                 "a file that is made",
+	"cmd/nudgewire/internal/terminal/new_file.go":         "the same",
 }
 
 // A path that a config names may be a pipe or a device, or lie on a share that hangs: only internal/regular opens it, so that nobody waits.

@@ -96,9 +96,9 @@ func (c commands) runDemo(ctx context.Context, keep, browse bool) error {
 	if link, err := server.LinkToConsole.Call(ctx, ask, signin.LinkRequest{}); err == nil { // a demo without it is one, too
 		address := link.URL + "#begin" // signs in at once, see console.js
 		c.Note("the console, in a browser: %s", address)
-		if browse && c.watched(os.Getenv) {
+		if browse && c.Watched(os.Getenv) {
 			c.Note("it opens there by itself; --no-browser leaves that to you")
-			openBrowser(ctx, address)
+			terminal.OpenBrowser(ctx, address)
 		}
 		c.Note("to see why somebody got no reminder, look for +447700900102 at People\n")
 	}
@@ -195,6 +195,6 @@ func (c commands) demoSummary(ctx context.Context, ask *server.Client, told *nar
 			story.TellStory(c.CLI, s)
 		}
 	}
-	c.Note("\nnext: \"nudgewire init\" writes a config to begin with")
+	c.Note("\nnext: \"nudgewire setup\" begins with your own shop, in the browser")
 	return nil
 }

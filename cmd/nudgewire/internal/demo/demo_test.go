@@ -1,11 +1,9 @@
 package demo
 
 import (
-	"io"
 	"testing"
 	"time"
 
-	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/internal/hours"
 )
 
@@ -36,20 +34,6 @@ func TestItIsNightSomewhereInTheDemo(t *testing.T) {
 			if z := quiet.In(now.Add(later), here); z != nil {
 				t.Fatalf("%s: it is quiet at home, too: %s in %s", now, text, z)
 			}
-		}
-	}
-}
-
-// A browser is opened only for somebody who sits there.
-func TestABrowserIsOpenedForAPersonAlone(t *testing.T) {
-	t.Parallel()
-	c := commands{&terminal.CLI{Streams: terminal.Streams{Out: io.Discard, Err: io.Discard}}}
-	if c.watched(func(name string) string { return map[string]string{"DISPLAY": ":0"}[name] }) {
-		t.Error("a browser would be opened though nobody reads the output")
-	}
-	for system, want := range map[string]string{"linux": "xdg-open", "darwin": "open", "windows": "rundll32", "freebsd": "xdg-open"} {
-		if name, _ := opener(system); name != want {
-			t.Errorf("on %s %q shows an address, want %q", system, name, want)
 		}
 	}
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/internal/app"
@@ -459,8 +458,7 @@ func (d *doctor) look(ctx context.Context, st *store.Store) error {
 	return err
 }
 
-// service asks about a message that cannot be: it costs nothing, and the answer shows whether
-// the key is taken.
+// service asks whether each account's key is taken.
 func (d *doctor) service(ctx context.Context, version string) {
 	names := d.cfg.AccountNames()
 	for _, name := range append([]string{""}, names...) {
@@ -478,24 +476,10 @@ func (d *doctor) account(ctx context.Context, name, about string, api *config.AP
 	if api.BaseURL == "" || api.Key.IsZero() || config.IsStandIn(api.BaseURL) || config.IsStandIn(api.Key.Reveal()) {
 		return
 	}
-	client, err := apiclient.New(apiclient.Options{
-		BaseURL: api.BaseURL, Key: api.Key.Reveal(), Timeout: doctorPatience, UserAgent: "nudgewire/" + version, CAFile: api.CAFile,
-	})
-	if err != nil {
-		d.found(wellBad, "service", "see api: in the config", "%s%v", about, err)
+	trouble, hint := terminal.AskService(ctx, api, version)
+	if trouble != "" {
+		d.found(wellBad, "service", server.OfAccount(hint, name), "%s%s", about, trouble)
 		return
 	}
-	defer client.Close()
-	_, err = client.MessageStatus(ctx, "0")
-	call, _ := errors.AsType[*apiclient.CallError](err)
-	switch {
-	case apiclient.TroubleOf(err) == apiclient.TroubleKey:
-		d.found(wellBad, "service", server.OfAccount("copy the key anew from the service's dashboard to what api.key names; a key of the environment needs a restart of the daemon, any other \"nudgewire reload\"", name), "%s%s refuses the API key", about, api.BaseURL)
-	case call != nil && call.HTTPStatus == 0:
-		d.found(wellBad, "service", server.OfAccount("look at api.base_url and the way to it", name), "%s%s cannot be asked: %v", about, api.BaseURL, err)
-	case call != nil && call.HTTPStatus >= 500:
-		d.found(wellBad, "service", "try again later; messages wait meanwhile", "%s%s is in trouble: %v", about, api.BaseURL, err)
-	default:
-		d.found(wellGood, "service", "", "%s%s answers, and takes the key", about, api.BaseURL)
-	}
+	d.found(wellGood, "service", "", "%s%s answers, and takes the key", about, api.BaseURL)
 }

@@ -23,7 +23,7 @@ func (c commands) serve() *cobra.Command {
 Then it takes no more, finishes what is under way and leaves the rest for the next start.
 SIGHUP, or "nudgewire reload", makes it take the config as it is now.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			log, err := c.logger(level, format)
+			log, err := c.Logger(level, format)
 			if err != nil {
 				return err
 			}
@@ -34,7 +34,7 @@ SIGHUP, or "nudgewire reload", makes it take the config as it is now.`,
 				Ready: func() { tellSystemd(log, daemon.SdNotifyReady) },
 			})
 			if err != nil {
-				return c.failApp(err)
+				return c.FailApp(err)
 			}
 			defer terminal.LeaveNote(c.Config, a.Storage(), log)()
 			defer context.AfterFunc(cmd.Context(), func() { tellSystemd(log, daemon.SdNotifyStopping) })()

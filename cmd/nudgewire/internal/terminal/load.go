@@ -47,7 +47,7 @@ func (c *CLI) LoadToLook() (*config.Config, error) {
 // BadConfig prints every error of a config, with its line and hint.
 func (c *CLI) BadConfig(problems yamlpos.Problems) error {
 	if _, err := os.Stat(c.Config); errors.Is(err, os.ErrNotExist) {
-		return exit.Fail(exit.Config, `make one with "nudgewire init", or name yours with --config`, "there is no %s", c.Config)
+		return exit.Fail(exit.Config, `make one with "nudgewire setup" or "nudgewire init", or name yours with --config`, "there is no %s", c.Config)
 	}
 	c.RenderProblems(problems)
 	return exit.Silent(exit.Config)

@@ -1,21 +1,19 @@
-package demo
+package terminal
 
 import (
 	"context"
 	"os/exec"
 	"runtime"
-
-	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 )
 
-// watched reports whether somebody sits at this terminal, with a screen that a browser could open on.
-func (c commands) watched(env func(string) string) bool {
+// Watched reports whether somebody sits at this terminal, with a screen that a browser could open on.
+func (c *CLI) Watched(env func(string) string) bool {
 	screen := runtime.GOOS == "darwin" || runtime.GOOS == "windows" || env("DISPLAY") != "" || env("WAYLAND_DISPLAY") != ""
-	return screen && env("CI") == "" && env("SSH_CONNECTION") == "" && terminal.IsTerminal(c.Out) && terminal.IsTerminal(c.Err)
+	return screen && env("CI") == "" && env("SSH_CONNECTION") == "" && IsTerminal(c.Out) && IsTerminal(c.Err)
 }
 
-// openBrowser asks the system to show an address. It is a kindness: where it does not work the address is printed anyway.
-func openBrowser(ctx context.Context, address string) {
+// OpenBrowser asks the system to show an address. It is a kindness: where it does not work the address is printed anyway.
+func OpenBrowser(ctx context.Context, address string) {
 	name, args := opener(runtime.GOOS)
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, append(args, address)...) //nolint:gosec // the address is ours
 	cmd.SysProcAttr = ofItsOwn()                                                           // Ctrl-C ends the demo, and not the browser that it opened

@@ -1,4 +1,4 @@
-package operate
+package terminal
 
 import (
 	"errors"
@@ -9,19 +9,18 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
-	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/internal/app"
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
-// logger writes the daemon's log to standard error. format is json or console, "" for lines for people on a terminal
+// Logger writes the daemon's log to standard error. format is json or console, "" for lines for people on a terminal
 // and JSON otherwise.
-func (c commands) logger(level, format string) (*zap.Logger, error) {
+func (c *CLI) Logger(level, format string) (*zap.Logger, error) {
 	switch format {
 	case "json", "console":
 	case "":
-		if format = "json"; terminal.IsTerminal(c.Err) && !c.JSON {
+		if format = "json"; IsTerminal(c.Err) && !c.JSON {
 			format = "console"
 		}
 	default:
@@ -56,8 +55,8 @@ func (w logWriter) Write(entry []byte) (int, error) {
 	return len(entry), nil
 }
 
-// failApp gives the errors of building the daemon their exit statuses.
-func (c commands) failApp(err error) error {
+// FailApp gives the errors of building the daemon their exit statuses.
+func (c *CLI) FailApp(err error) error {
 	if bad, ok := errors.AsType[*app.ConfigError](err); ok {
 		return c.BadConfig(bad.Problems)
 	}
@@ -67,7 +66,7 @@ func (c commands) failApp(err error) error {
 	if port, ok := errors.AsType[*app.PortError](err); ok {
 		return exit.Fail(exit.Failed, port.Hint(), "start: %w", port)
 	}
-	if err := terminal.FailServer(err); err != nil {
+	if err := FailServer(err); err != nil {
 		return err
 	}
 	if err != nil {

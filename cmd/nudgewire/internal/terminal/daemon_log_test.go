@@ -1,4 +1,4 @@
-package operate
+package terminal
 
 import (
 	"bytes"
@@ -7,14 +7,12 @@ import (
 	"testing"
 
 	"go.uber.org/zap"
-
-	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 )
 
 func TestALogEntryCannotCommandTheTerminal(t *testing.T) {
 	var out bytes.Buffer
-	c := commands{&terminal.CLI{Streams: terminal.Streams{Err: &out}}}
-	log, err := c.logger("info", "")
+	c := &CLI{Streams: Streams{Err: &out}}
+	log, err := c.Logger("info", "")
 	if err != nil {
 		t.Fatal(err)
 	}
