@@ -13,6 +13,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // What events say of contacts is for people to read and search. No decision asks it, so a webhook pays for the number of its event in
@@ -42,10 +43,10 @@ type readEvent struct {
 // newReadEvent reads what an event says, but for one without a whole phone, which is nobody's.
 func (s Records) newReadEvent(e *messaging.Event, content []byte) readEvent {
 	out := readEvent{Event: *e, content: content}
-	facts, payload, err := store.UnpackContent(content)
+	facts, payload, err := stored.UnpackContent(content)
 	if err == nil {
 		out.Payload = payload
-		err = store.AddFacts(facts, &out.Event)
+		err = stored.AddFacts(facts, &out.Event)
 	}
 	if err != nil || out.scratch() { // what nobody can read is passed by, as everywhere
 		return out
@@ -98,11 +99,11 @@ func scanKnown(r *engine.Row) (c messaging.KnownContact, err error) {
 	c = messaging.KnownContact{
 		Phone: r.Phone(), Connector: r.Text(), Name: r.Text(), Email: r.Text(), Language: r.Text(), Country: r.Text(), Timezone: r.Text(),
 	}
-	if c.Tags, err = store.DecodeList[string](r.Text()); err != nil {
+	if c.Tags, err = stored.DecodeList[string](r.Text()); err != nil {
 		return c, fmt.Errorf("tags of a contact: %w", err)
 	}
 	c.FirstAt, c.LastAt, c.Orders, c.OrderAt, c.OrderName = r.Time(), r.Time(), r.Int(), r.Time(), r.Text()
-	if c.Spent, err = store.DecodeList[messaging.Sum](r.Text()); err != nil {
+	if c.Spent, err = stored.DecodeList[messaging.Sum](r.Text()); err != nil {
 		return c, fmt.Errorf("sums of a contact: %w", err)
 	}
 	return c, r.Err
@@ -110,11 +111,11 @@ func scanKnown(r *engine.Row) (c messaging.KnownContact, err error) {
 
 // know writes what is known of a contact.
 func know(t *store.Tx, c *messaging.KnownContact) error {
-	tags, err := store.EncodeList(c.Tags)
+	tags, err := stored.EncodeList(c.Tags)
 	if err != nil {
 		return err
 	}
-	spent, err := store.EncodeList(c.Spent)
+	spent, err := stored.EncodeList(c.Spent)
 	if err != nil {
 		return err
 	}

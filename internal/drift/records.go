@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // mostKinds is how many kinds of a connector are watched.
@@ -32,7 +33,7 @@ var (
 
 func scanCounts(r *engine.Row) (Counts, error) {
 	events := r.Int()
-	text, _, err := store.UnpackContent(r.Blob())
+	text, _, err := stored.UnpackContent(r.Blob())
 	if err := errors.Join(r.Err, err); err != nil {
 		return Counts{}, store.Wrap(err, "counts of fields")
 	}
@@ -64,7 +65,7 @@ func putHour(t *store.Tx, k eventKind, hour int64, c *Counts) error {
 	if err != nil {
 		return fmt.Errorf("counts of fields: %w", err)
 	}
-	return t.Put(putHourSQL, k.connector, k.kind, hour, c.Events, store.PackContent(text, nil))
+	return t.Put(putHourSQL, k.connector, k.kind, hour, c.Events, stored.PackContent(text, nil))
 }
 
 // knows reports whether anything was counted of a kind since a person took it as it was.

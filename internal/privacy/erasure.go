@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // What is forgotten goes in steps: the tables are read page by page beside the daemon's work, and what tells of the contact
@@ -260,7 +261,7 @@ func (e *eraser) payloads(ctx context.Context) error {
 	}
 	blot := func(r *engine.Row) (l load, found bool, err error) {
 		l = load{id: r.Int(), kind: r.Text()}
-		l.facts, l.payload, err = store.UnpackContent(r.Blob())
+		l.facts, l.payload, err = stored.UnpackContent(r.Blob())
 		if err != nil {
 			return l, false, fmt.Errorf("event %d: %w", l.id, err)
 		}
@@ -291,7 +292,7 @@ func (e *eraser) payloads(ctx context.Context) error {
 					var found bool
 					err := t.Query(eventLoadSQL, func(r *engine.Row) (err error) { l, found, err = blot(r); return err }, id)
 					if err == nil && found {
-						err = t.Put(blotEventSQL, id, l.kind, store.PackContent(l.facts, l.payload))
+						err = t.Put(blotEventSQL, id, l.kind, stored.PackContent(l.facts, l.payload))
 					}
 					if err != nil {
 						return err
@@ -322,13 +323,13 @@ func (e *eraser) decisionTexts(ctx context.Context) error {
 		var due []said
 		err := e.Rows(ctx, `SELECT event_id, number, clauses FROM decisions WHERE event_id IN `+engine.In(some)+` AND kept = 1`, nil, func(r *engine.Row) error {
 			d := said{r.Int(), r.Int(), r.Text()}
-			clauses, err := store.DecodeList[messaging.Clause](d.clauses)
+			clauses, err := stored.DecodeList[messaging.Clause](d.clauses)
 			if err != nil {
 				return fmt.Errorf("event %d: %w", d.event, err)
 			}
 			p := messaging.Plan{Forgets: true, Proposals: []messaging.Proposal{{Decision: messaging.Decision{Clauses: clauses}}}}
 			p.Forget()
-			if d.clauses, err = store.EncodeList(p.Proposals[0].Decision.Clauses); err == nil {
+			if d.clauses, err = stored.EncodeList(p.Proposals[0].Decision.Clauses); err == nil {
 				due = append(due, d)
 			}
 			return errors.Join(err, r.Err)
@@ -382,14 +383,14 @@ func (e *eraser) ownMessages(ctx context.Context) error {
 	return inCommits(ctx, e, idsOf(e.messages), func(t *store.Tx, id int64) error {
 		var d messaging.Message
 		var send string
-		err := t.Query(store.MessageSQL, func(r *engine.Row) error { d, send = store.ScanMessage(r); return r.Err }, id)
+		err := t.Query(store.MessageSQL, func(r *engine.Row) error { d, send = stored.ScanMessage(r); return r.Err }, id)
 		if err != nil || d.ID == 0 {
 			return err
 		}
 		if d.EventID != 0 { // the key of a row names its run
 			d.Key = ""
 		}
-		return t.Put(eraseMessageSQL, id, d.Key, store.ForgottenSend(send), messaging.ForgottenWords)
+		return t.Put(eraseMessageSQL, id, d.Key, stored.ForgottenSend(send), messaging.ForgottenWords)
 	})
 }
 

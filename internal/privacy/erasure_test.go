@@ -16,6 +16,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 const forgottenPhone, otherPhone = "447700900123", "447700900999"
@@ -149,7 +150,7 @@ func (e *erasing) holds(phone string) (found []string) {
 			for _, column := range columns {
 				text := fmt.Sprintf("%s", r.Value())
 				if table == "events" && column == "content" {
-					facts, payload, err := store.UnpackContent([]byte(text))
+					facts, payload, err := stored.UnpackContent([]byte(text))
 					e.must(err)
 					text = facts + string(payload)
 				}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
@@ -48,11 +49,11 @@ func clearPayloads(t *store.Tx, some []int64) (int64, error) {
 	var due []one
 	err := queryAll(t.Query, wholeContentSQL, some, func(r *engine.Row) error {
 		c := one{id: r.Int()}
-		facts, _, err := store.UnpackContent(r.Blob())
+		facts, _, err := stored.UnpackContent(r.Blob())
 		if err != nil {
 			facts = ""
 		}
-		c.content = store.PackContent(facts, nil)
+		c.content = stored.PackContent(facts, nil)
 		due = append(due, c)
 		return r.Err
 	})
@@ -138,7 +139,7 @@ func without(query func(*engine.Statement, func(*engine.Row) error, ...any) erro
 	var messages []int64
 	err := queryAll(query, ledToSQL, ids, func(r *engine.Row) error {
 		_, first := r.Int(), r.Int()
-		later, err := store.DecodeList[int64](r.Text())
+		later, err := stored.DecodeList[int64](r.Text())
 		messages = append(append(messages, first), later...)
 		return err
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
@@ -206,7 +207,7 @@ func maskMessages(t *store.Tx, ids []int64, cut, eventsTo int64, once func(strin
 				events = append(events, d.event)
 			}
 		}
-		if err := t.Put(maskMessageSQL, d.id, d.phone.Masked(), store.ForgottenSend(d.send)); err != nil {
+		if err := t.Put(maskMessageSQL, d.id, d.phone.Masked(), stored.ForgottenSend(d.send)); err != nil {
 			return nil, err
 		}
 	}

@@ -178,7 +178,7 @@ func (t *Tx) messageTaken(m *messaging.Message, p *eventLabels, answered bool) {
 	case answered && !m.Tracked():
 		t.tally.Totals.Add(tally.CountUntracked, 1)
 	}
-	t.messageStatus(m, "", known(m), p, m.StatusAt)
+	t.messageStatus(m, "", m.KnownStatus(), p, m.StatusAt)
 	t.peers.noteRecipient(m.Account, m.Phone, engine.Micro(m.AcceptedAt))
 }
 
@@ -192,8 +192,8 @@ func (t *Tx) messagePolled(p *messaging.Poll, l *polled) {
 
 // messageStatus says what the service told of a message at that time. before is its status until then, "" where it was just taken; p is asked
 // only where there is news.
-func (t *Tx) messageStatus(m *messaging.Message, before messaging.Status, n news, p *eventLabels, at time.Time) {
-	if n != (news{}) {
+func (t *Tx) messageStatus(m *messaging.Message, before messaging.Status, n messaging.StatusNews, p *eventLabels, at time.Time) {
+	if n != (messaging.StatusNews{}) {
 		t.countNews(n, p, m, at)
 	}
 	t.wakeTracker(m.Account, engine.Micro(m.NextPollAt))
@@ -271,32 +271,32 @@ func (t *Tx) countTest(p *eventLabels) {
 func thousandths(points float64) int64 { return int64(math.Round(points * 1000)) }
 
 // countNews counts what is new in a message.
-func (t *Tx) countNews(n news, p *eventLabels, m *messaging.Message, at time.Time) {
+func (t *Tx) countNews(n messaging.StatusNews, p *eventLabels, m *messaging.Message, at time.Time) {
 	if p.test {
 		return
 	}
-	if n.sent {
+	if n.Sent {
 		t.tally.Totals.Add(tally.CountSent, 1)
 	}
-	if n.delivered {
+	if n.Delivered {
 		t.tally.Totals.Add(tally.CountDelivered, 1)
 	}
-	if n.arrived {
+	if n.Arrived {
 		if told := m.ToldAt; told.After(m.AcceptedAt) && told.Before(at) {
 			at = told // the service knows better than a look that comes later
 		}
 		t.countMessage(p, tally.HourDelivered, tally.ArrivalTime(at.Sub(m.AcceptedAt)))
 	}
-	if n.read {
+	if n.Read {
 		t.tally.Totals.Add(tally.CountRead, 1)
 		t.countMessage(p, tally.HourRead, "")
 	}
-	if n.failed {
+	if n.Failed {
 		t.tally.Totals.Add(tally.CountFailed, 1)
 		t.countMessage(p, tally.HourFailed, string(m.ErrorClass))
 		t.tally.Rejected(string(messaging.StatusFailed), m.Error, t.At)
 	}
-	if n.expired {
+	if n.Expired {
 		t.tally.Totals.Add(tally.CountExpired, 1)
 		t.countMessage(p, tally.HourExpired, "")
 	}

@@ -14,7 +14,7 @@
 //  6. message_claim.go, message_finish.go: a message is claimed, called for and ended;
 //     message_due.go: what the rules say in that commit; message_rescue.go: or left by a crash; message_back.go: the one way back to
 //     waiting.
-//  7. message_poll.go, message_transitions.go: what became of a message; message_retry.go: what is sent again.
+//  7. message_poll.go: what became of a message; message_retry.go: what is sent again.
 //  8. run.go, run_parts.go, run_enqueue.go: runs of lists, the files they upload and the rows they queue.
 //  9. hold.go and its kinds, contact_blocks.go: what keeps a message from being sent.
 //  10. contact_forget.go, contact_marks.go, contact_redaction.go: who is forgotten, or shall be; single_sweep.go, sqlite_space.go: when
@@ -24,7 +24,8 @@
 //  13. postgres_peers.go: what holds where others write, too; postgres_notices.go: what is heard of them; postgres_identity.go: where the data
 //     lives.
 //
-// What knows SQLite and PostgreSQL, and no table, is package engine: how a statement is written for both, and the connections that run it. What
+// What knows SQLite and PostgreSQL, and no table, is package engine: how a statement is written for both, and the connections that run it. How
+// events, messages and runs stand in rows says package stored. What
 // is counted is added up by package tally, and which calls had begun when a process died is known by package calls.
 //
 // What only one feature needs stands in its folder, with its statements, as methods of its Records: package auth has who

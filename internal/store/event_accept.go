@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
@@ -147,11 +148,11 @@ func (p *encodedPlan) prepare(plan *messaging.Plan, hash func(...string) int64) 
 	if e.Contact.Phone != "" {
 		p.byPhone = phoneHash(e.Contact.Phone, hash)
 	}
-	facts, err := factsOf(e)
+	facts, err := stored.FactsOf(e)
 	if err != nil {
 		return fmt.Errorf("event %s: %w", e.Ref(), err)
 	}
-	p.packed = PackContent(facts, e.Payload)
+	p.packed = stored.PackContent(facts, e.Payload)
 	p.proposals = make([]readyProposal, len(plan.Proposals))
 	if slices.ContainsFunc(plan.Proposals, func(w messaging.Proposal) bool { return wants(w.Decision.Outcome) }) {
 		p.wish = contactHash(e.Contact.Phone, hash)
@@ -165,7 +166,7 @@ func (p *encodedPlan) prepare(plan *messaging.Plan, hash func(...string) int64) 
 }
 
 func (r *readyProposal) prepare(w *messaging.Proposal, hash func(...string) int64) (err error) {
-	if r.clauses, err = EncodeList(w.Decision.Clauses); err != nil {
+	if r.clauses, err = stored.EncodeList(w.Decision.Clauses); err != nil {
 		return err
 	}
 	if !settles(w.Decision.Outcome) {
@@ -186,9 +187,9 @@ func (r *readyProposal) prepare(w *messaging.Proposal, hash func(...string) int6
 }
 
 func readySending(s *messaging.Send) encodedSend {
-	r := encodedSend{send: string(appendSend(make([]byte, 0, 256), s))}
+	r := encodedSend{send: string(stored.AppendSend(make([]byte, 0, 256), s))}
 	if s.Forget {
-		r.send, r.ended = apart+r.send, endedSend(s)
+		r.send, r.ended = stored.Apart+r.send, stored.EndedSend(s)
 	}
 	return r
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // A correlation key is looked up by an 8-byte hash and then by its texts. It leads to every message that it ever
@@ -404,7 +405,7 @@ func (t *Tx) foreseeMore(all []asked) error {
 	err := doubts.ask(t, attemptInDoubtSQL, func(bool, *engine.Row) (bool, error) { return true, nil })
 	if err == nil {
 		err = fails.ask(t, polledSQL, func(_ bool, r *engine.Row) (bool, error) {
-			m, err := scanFollowed(r)
+			m, err := stored.ScanFollowed(r)
 			return m.Status == messaging.StatusFailed || !m.Final && m.DeliveredAt.IsZero(), err
 		})
 	}

@@ -2,15 +2,13 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
-
-const decisionColumns = `event_id, trigger_name, outcome, reason, key, message, later, clauses, config, at, kept`
 
 var (
 	insertDecisionSQL = engine.SQL(`INSERT INTO decisions (event_id, number, trigger_name, outcome, reason, key, message, later, clauses, config, at)
@@ -20,7 +18,7 @@ var (
 
 // insertDecision stores what a trigger said to an event, as that many-th. clauses are its own, as EncodeList makes them.
 func (t *Tx) insertDecision(number int64, d *messaging.Decision, clauses string) error {
-	later, err := EncodeList(d.Later)
+	later, err := stored.EncodeList(d.Later)
 	if err == nil {
 		err = t.Put(insertDecisionSQL, int64(d.EventID), number, d.Trigger, string(d.Outcome), d.Reason, d.Key, int64(d.MessageID), later, clauses, d.Config, engine.Micro(d.At))
 	}
@@ -36,48 +34,12 @@ func (t *Tx) sayLater(d *messaging.Decision, clauses string) error {
 	return t.insertDecision(last+1, d, clauses)
 }
 
-// EncodeList is a list as JSON; "" for none.
-func EncodeList[T any](all []T) (string, error) {
-	if len(all) == 0 {
-		return "", nil
-	}
-	return encode(all)
-}
-
-// DecodeList undoes EncodeList.
-func DecodeList[T any](text string) (all []T, err error) {
-	if text != "" {
-		err = json.Unmarshal([]byte(text), &all)
-	}
-	return all, err
-}
-
-// scanDecision reads decisionColumns. kept is false of one whose reasons are not kept any more.
-func scanDecision(r *engine.Row) (d messaging.Decision, kept bool, err error) {
-	d = messaging.Decision{
-		EventID: messaging.EventID(r.Int()), Trigger: r.Text(), Outcome: messaging.Outcome(r.Text()), Reason: r.Text(), Key: r.Text(),
-		MessageID: messaging.MessageID(r.Int()),
-	}
-	later, clauses := r.Text(), r.Text()
-	d.Config, d.At, kept = r.Text(), r.Time(), r.Int() == 1
-	if !kept {
-		d.Reason = "why is not kept any more (retention.decisions)"
-	}
-	if err = r.Err; err == nil {
-		d.Later, err = DecodeList[messaging.MessageID](later)
-	}
-	if err == nil {
-		d.Clauses, err = DecodeList[messaging.Clause](clauses)
-	}
-	return d, kept, Wrap(err, "decision about event %d", d.EventID)
-}
-
 // decisionsOf reads the decisions about the events ids, those of one event in their order. gone are the events of whose decisions only
 // is known which messages they led to.
 func (s *Store) decisionsOf(ctx context.Context, ids []messaging.EventID, each func(messaging.Decision)) (gone []messaging.EventID, err error) {
 	for some := range slices.Chunk(ids, engine.PerList) {
-		err := s.Rows(ctx, `SELECT `+decisionColumns+` FROM decisions WHERE event_id IN `+engine.In(some)+` ORDER BY event_id, number`, nil, func(r *engine.Row) error {
-			d, kept, err := scanDecision(r)
+		err := s.Rows(ctx, `SELECT `+stored.DecisionColumns+` FROM decisions WHERE event_id IN `+engine.In(some)+` ORDER BY event_id, number`, nil, func(r *engine.Row) error {
+			d, kept, err := stored.ScanDecision(r)
 			if n := len(gone); !kept && (n == 0 || gone[n-1] != d.EventID) {
 				gone = append(gone, d.EventID)
 			}
@@ -118,11 +80,11 @@ func (s *Store) Shadows(ctx context.Context, f MessageFilter) (out []Shadow, err
 	q.When(f.Before > 0, "d.event_id < ?", int64(f.Before))
 	q.When(!f.Since.IsZero(), "d.at >= ?", engine.Micro(f.Since))
 	q.When(!f.Until.IsZero(), "d.at < ?", engine.Micro(f.Until))
-	columns := "e.phone, " + columnsOf("d", decisionColumns)
+	columns := "e.phone, " + stored.ColumnsOf("d", stored.DecisionColumns)
 	err = s.Rows(ctx, q.SQL(columns, "decisions d JOIN events e ON e.id = d.event_id", "d.event_id DESC, d.number DESC", f.Limit), q.Args, func(r *engine.Row) error {
 		one := Shadow{Phone: r.Phone()}
 		var err error
-		one.Decision, _, err = scanDecision(r)
+		one.Decision, _, err = stored.ScanDecision(r)
 		out = append(out, one)
 		return err
 	})

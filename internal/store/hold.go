@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // What keeps messages back is a row of holds, whoever ordered it: messaging.HoldKinds lists the kinds. This file reads them, sets and ends
@@ -46,11 +47,11 @@ func unheldIf(some string) string {
 func contentOf(h *messaging.Hold) string {
 	switch h.Scope {
 	case messaging.ScopeTemplate:
-		return contentMark(messaging.Send{Template: h.Name})
+		return stored.ContentMark(messaging.Send{Template: h.Name})
 	case messaging.ScopeCampaign:
-		return contentMark(messaging.Send{Campaign: h.Name})
+		return stored.ContentMark(messaging.Send{Campaign: h.Name})
 	case messaging.ScopeText:
-		return contentMark(messaging.Send{})
+		return stored.ContentMark(messaging.Send{})
 	}
 	return ""
 }
@@ -238,7 +239,7 @@ func (s *Store) Unsent(ctx context.Context, scope messaging.HoldScope, name stri
 	case messaging.ScopeJob:
 		condition = `event_id = 0 AND trigger_name = ?1`
 	case messaging.ScopeTemplate:
-		condition, args = `replace(send, ?1, '') <> send`, []any{templateMark(name)}
+		condition, args = `replace(send, ?1, '') <> send`, []any{stored.TemplateMark(name)}
 	default:
 		return false, fmt.Errorf("unsent of %q: nothing that has a name", scope)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/backoff"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // The service may not take some of what is sent: its network pauses a template, or it refuses one message after the other of a
@@ -136,8 +137,8 @@ func (t *Tx) pauseTemplateOf(id messaging.MessageID, words string, accepted, at 
 func (t *Tx) sent(id messaging.MessageID) (d messaging.Message, err error) {
 	err = t.Query(MessageSQL, func(r *engine.Row) error {
 		var send string
-		d, send = ScanMessage(r)
-		return decodeSend(&d, send)
+		d, send = stored.ScanMessage(r)
+		return stored.DecodeSend(&d, send)
 	}, int64(id))
 	return d, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // What a claim asks in SQL and what the look before the call asks in memory is one question: each kind of hold, of each scope, and each message
@@ -45,7 +46,7 @@ func TestClaimsAndTheLastLookAgreeAboutHolds(t *testing.T) {
 						bySQL := true
 						_, inMemory := s.Held(d)
 						query := fmt.Sprintf(`SELECT 1 FROM (SELECT %d AS id, %d AS event_id, ?1 AS trigger_name, ?2 AS correlation_key, ?3 AS send, ?4 AS account, ?5 AS test) AS m WHERE `, d.ID, d.EventID) + unheld
-						failIf(t, s.Rows(t.Context(), query, []any{d.Trigger, d.Key, string(appendSend(nil, &d.Send)), d.Account, d.Test}, func(*engine.Row) error { bySQL = false; return nil }))
+						failIf(t, s.Rows(t.Context(), query, []any{d.Trigger, d.Key, string(stored.AppendSend(nil, &d.Send)), d.Account, d.Test}, func(*engine.Row) error { bySQL = false; return nil }))
 						if asked++; inMemory != bySQL {
 							t.Errorf("%s %s %q of %q and message %d: the last look says %v, a claim %v", h.Kind, h.Scope, h.Name, h.Part, d.ID, inMemory, bySQL)
 						}

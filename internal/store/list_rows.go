@@ -13,6 +13,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // Rows of lists are stored while their run is built, some at a time, in a lane of their own of which each batch takes one, so
@@ -193,10 +194,10 @@ var (
 	rowsByPhone = `SELECT ` + listColumns + ` FROM list_rows WHERE phone = ?1 AND phone <> '' ORDER BY run_id DESC, number DESC LIMIT ?2`
 	rowsByGiven = `SELECT ` + listColumns + ` FROM list_rows WHERE given = ?1 AND phone = '' AND given <> '' ORDER BY run_id DESC, number DESC LIMIT ?2`
 	rowPlace    = `SELECT line, file FROM list_rows WHERE run_id = ?1 AND number = ?2`
-	partsOfList = `SELECT ` + partColumns + ` FROM parts WHERE list_id = ?1 ORDER BY run_id, number`
+	partsOfList = `SELECT ` + stored.PartColumns + ` FROM parts WHERE list_id = ?1 ORDER BY run_id, number`
 	// partsWith are the parts that have rows which one of the above finds, the oldest first.
 	partsWith = func(found string) string {
-		return `SELECT found.run_id, found.number, ` + columnsOf("p", partColumns) + ` FROM (` + found + `) found
+		return `SELECT found.run_id, found.number, ` + stored.ColumnsOf("p", stored.PartColumns) + ` FROM (` + found + `) found
 			JOIN parts p ON p.list_id = found.run_id JOIN part_rows x ON ` + HasRow("found.number") + ` ORDER BY p.run_id, p.number`
 	}
 )
@@ -228,14 +229,14 @@ func (s *Store) ListRowsOf(ctx context.Context, phone messaging.Phone, text stri
 	if err == nil {
 		err = s.Rows(ctx, partsWith(query), args, func(r *engine.Row) error {
 			at := place{messaging.RunID(r.Int()), r.Int()}
-			p, err := scanPart(r)
+			p, err := stored.ScanPart(r)
 			newest[at], runs[p.RunID] = p, messaging.Run{}
 			return err
 		})
 	}
 	if err == nil {
-		err = s.Rows(ctx, `SELECT `+runColumns+` FROM runs WHERE id IN `+engine.In(slices.Collect(maps.Keys(runs))), nil, func(r *engine.Row) error {
-			one, err := scanRun(r)
+		err = s.Rows(ctx, `SELECT `+stored.RunColumns+` FROM runs WHERE id IN `+engine.In(slices.Collect(maps.Keys(runs))), nil, func(r *engine.Row) error {
+			one, err := stored.ScanRun(r)
 			runs[one.ID] = one
 			return err
 		})

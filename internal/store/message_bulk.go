@@ -7,6 +7,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // perBulk is how many messages of an order about many share one commit, so that others get
@@ -74,7 +75,7 @@ func (s *Store) changeEach(ctx context.Context, q *engine.Select, state messagin
 			changed = 0 // a batch that is undone runs again
 			for _, id := range ids {
 				var d messaging.Message
-				err := t.Query(MessageSQL, func(r *engine.Row) error { d, _ = ScanMessage(r); return r.Err }, id)
+				err := t.Query(MessageSQL, func(r *engine.Row) error { d, _ = stored.ScanMessage(r); return r.Err }, id)
 				if err == nil && d.ID != 0 && (state == "" || d.State == state) {
 					var done bool
 					if done, err = do(t, &d); done {
@@ -92,3 +93,6 @@ func (s *Store) changeEach(ctx context.Context, q *engine.Select, state messagin
 		}
 	}
 }
+
+// MessageSQL reads one, and keeps others from changing it.
+var MessageSQL = engine.SQL(`SELECT ` + stored.MessageColumns + ` FROM messages WHERE id = ?1 {{for update}}`)

@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // maxPassedPerClaim bounds what one claim ends or puts off, so that a backlog of a long outage or a night
@@ -101,7 +102,7 @@ func othersThan(p *messaging.ProbeRequest) []others {
 		o.phones = "," + o.phones
 	}
 	for i, send := range p.Contents[max(0, len(p.Contents)-mostContents):] {
-		o.marks[i] = contentMark(send)
+		o.marks[i] = stored.ContentMark(send)
 	}
 	fresh := o
 	fresh.fresh = true
@@ -123,7 +124,7 @@ func (s *Store) readable(ctx context.Context, got []claimed) ([]messaging.Messag
 	var errs []error
 	for i := range got {
 		d := &got[i].Message
-		err := decodeSend(d, got[i].send)
+		err := stored.DecodeSend(d, got[i].send)
 		if err == nil {
 			out = append(out, *d)
 			continue
@@ -140,10 +141,10 @@ func (s *Store) readable(ctx context.Context, got []claimed) ([]messaging.Messag
 
 var (
 	// What is past its expiry is found though it is halted, to be dropped. A block without a reason is "=".
-	dueSQL = engine.SQL(`SELECT ` + messageColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = messages.phone), '') FROM messages
+	dueSQL = engine.SQL(`SELECT ` + stored.MessageColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = messages.phone), '') FROM messages
 		WHERE state = 'waiting' AND account = ?5 AND category = ?1 AND due_at <= ?2 AND due_at >= ?4 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unheld + `))
 		ORDER BY due_at, id LIMIT ?3 + 0 {{skip locked}}`)
-	dueProbeSQL = engine.SQL(`SELECT ` + messageColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = messages.phone), '') FROM messages
+	dueProbeSQL = engine.SQL(`SELECT ` + stored.MessageColumns + `, first_due_at, coalesce((SELECT '=' || b.reason FROM blocks b WHERE b.phone = messages.phone), '') FROM messages
 		WHERE state = 'waiting' AND account = ?3 AND category = ?1 AND due_at <= ?2 AND ((expires_at > 0 AND expires_at <= ?2) OR (` + unheld + `))
 			AND (?9 = 0 OR tries = 0) AND (?4 = '' OR replace(?4, ',' || phone || ',', '') = ?4) AND (?5 = '' OR replace(send, ?5, '') = send) AND (?6 = '' OR replace(send, ?6, '') = send)
 			AND (?7 = '' OR replace(send, ?7, '') = send) AND (?8 = '' OR replace(send, ?8, '') = send)
@@ -170,7 +171,7 @@ func (t *Tx) claim(q *messaging.ClaimRequest, lane messaging.Category, n int, ot
 	for want := len(got) + n; len(got) < want && passed < maxPassedPerClaim; {
 		ask, from := want-len(got), len(got)
 		each := func(r *engine.Row) error {
-			d, send := ScanMessage(r)
+			d, send := stored.ScanMessage(r)
 			one := claimed{Message: d, send: send, facts: messaging.DueFacts{FirstDue: r.Time()}}
 			if block, blocked := strings.CutPrefix(r.Text(), "="); blocked {
 				one.facts.Blocked = messaging.BlockedWords(block)
@@ -260,7 +261,7 @@ func (a *atDue) passAll(t *Tx, passes []pass) error {
 	return err
 }
 
-var dropSQL = engine.SQL(`UPDATE messages SET state = 'dropped', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
+var dropSQL = engine.SQL(`UPDATE messages SET state = 'dropped', reason = ?2, updated_at = ?3, owner = '', ` + stored.EndSend + `
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
 func (t *Tx) dropMessage(d *claimed, v *messaging.Verdict, now time.Time) error {

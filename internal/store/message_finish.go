@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // maxAnswer is how much of a raw answer is kept, in bytes.
@@ -71,7 +72,7 @@ func checkAttempt(a *messaging.Attempt) error {
 }
 
 // endCall writes how a call ended, and what the service said where it took the message.
-const endCall = `UPDATE messages SET state = ?4, reason = ?5, updated_at = ?6, lease_ends = 0, ` + endSend + `, message_id = ?7, status = ?8, error = ?9, error_class = ?10,
+const endCall = `UPDATE messages SET state = ?4, reason = ?5, updated_at = ?6, lease_ends = 0, ` + stored.EndSend + `, message_id = ?7, status = ?8, error = ?9, error_class = ?10,
 		accepted_at = ?11, status_at = ?12, told_at = ?13, next_poll_at = ?14, polls = ?15, sent_at = ?16, delivered_at = ?17, read_at = ?18, failed_at = ?19`
 
 var (
@@ -124,7 +125,7 @@ func (t *Tx) finishAll(all []*messaging.Attempt) (lost []error, err error) {
 	for n, i := range again {
 		ids[n] = []any{int64(all[i].MessageID)}
 	}
-	err = t.QueryMany(MessageSQL, ids, func(n int, r *engine.Row) error { waits[again[n]], _ = ScanMessage(r); return r.Err })
+	err = t.QueryMany(MessageSQL, ids, func(n int, r *engine.Row) error { waits[again[n]], _ = stored.ScanMessage(r); return r.Err })
 	for i, a := range all {
 		if err != nil {
 			return lost, err
@@ -228,10 +229,10 @@ func accepted(m *messaging.Message, a *messaging.Attempt) {
 		*m = *a.Message
 	}
 	m.ID, m.Reason = a.MessageID, a.Reason
-	begin(m, a.At)
+	m.BeginStatus(a.At)
 }
 
-// serviceArgs are serviceColumns of a message.
+// serviceArgs are stored.ServiceColumns of a message.
 func serviceArgs(m *messaging.Message) []any {
 	return []any{
 		string(m.ServiceID), string(m.Status), m.Error, string(m.ErrorClass), engine.Micro(m.AcceptedAt), engine.Micro(m.StatusAt), engine.Micro(m.ToldAt), engine.Micro(m.NextPollAt), int64(m.Polls),

@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // The answer to an upload may name the messages that its rows became. Each is then a message
@@ -43,7 +44,7 @@ var (
 	followedSQL = engine.SQL(`SELECT CAST(coalesce(sum(id_count), 0) AS BIGINT), CAST(coalesce(sum(CASE WHEN part = ?2 THEN id_count ELSE 0 END), 0) AS BIGINT)
 		FROM run_messages WHERE run_id = ?1`)
 	insertFollowedSQL = engine.SQL(`INSERT INTO run_messages (run_id, part, first_id, id_count, message) VALUES (?1, ?2, ?3, ?4, ?5)`)
-	insertNamedSQL    = engine.SQL(`INSERT INTO messages (id, run_id, part, trigger_name, phone, category, account, send, config, state, attempt, due_at, claimed_at, created_at, updated_at, ` + serviceColumns + `)
+	insertNamedSQL    = engine.SQL(`INSERT INTO messages (id, run_id, part, trigger_name, phone, category, account, send, config, state, attempt, due_at, claimed_at, created_at, updated_at, ` + stored.ServiceColumns + `)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'accepted', 1, ?10, ?10, ?10, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)`)
 	allFollowedSQL = engine.SQL(`UPDATE parts SET message_ids = '' WHERE run_id = ?1 AND number = ?2`)
 )
@@ -67,13 +68,13 @@ func (t *Tx) follow(r *messaging.Run, p *messaging.Part, first func(string, time
 	if err != nil {
 		return 0, err
 	}
-	send := string(appendSend(nil, &messaging.Send{Campaign: r.CampaignName}))
+	send := string(stored.AppendSend(nil, &messaging.Send{Campaign: r.CampaignName}))
 	for i := followed; i < followed+n; i++ {
 		m := messaging.Message{
 			ID: messaging.MessageID(id + i - followed), ServiceID: messaging.ServiceID(p.MessageIDs[i]),
 			AcceptedAt: p.UpdatedAt, NextPollAt: first(r.Account, p.UpdatedAt, ofRun+i-followed),
 		}
-		begin(&m, p.UpdatedAt)
+		m.BeginStatus(p.UpdatedAt)
 		var phone messaging.Phone
 		if p.Phones != nil {
 			phone, _ = messaging.PhoneOf(p.Phones[i])
@@ -100,7 +101,7 @@ func (t *Tx) follow(r *messaging.Run, p *messaging.Part, first func(string, time
 // with their part until the last of them is a message, and making the same one twice is not
 // possible, so that a second caller does no harm.
 func (s *Store) FollowRest(ctx context.Context) error {
-	left, err := List(ctx, s, `SELECT `+partColumns+` FROM parts WHERE message_ids <> '' ORDER BY run_id, number`, nil, scanPart)
+	left, err := List(ctx, s, `SELECT `+stored.PartColumns+` FROM parts WHERE message_ids <> '' ORDER BY run_id, number`, nil, stored.ScanPart)
 	if err != nil {
 		return fmt.Errorf("look for messages that are not followed yet: %w", err)
 	}

@@ -2,13 +2,11 @@ package store
 
 import (
 	"cmp"
-	"strings"
-
-	"github.com/tidwall/gjson"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
@@ -53,18 +51,5 @@ const labelColumns = `event_id, trigger_name, phone, account, send, category, te
 // templateOf is what counts call a send.
 func templateOf(s *messaging.Send) string { return cmp.Or(s.Template, s.Campaign) }
 
-// sendsTemplate is templateOf of what appendSend made.
-func sendsTemplate(send string) string { return cmp.Or(sendsWhat(send)) }
-
-// sendsWhat reads the template, or where there is none the campaign, of what appendSend made.
-func sendsWhat(send string) (template, campaign string) {
-	const first = `{"template":"`
-	send = strings.TrimLeft(send, " ") // see apart
-	if rest, ok := strings.CutPrefix(send, first); ok {
-		if name, _, ok := strings.Cut(rest, `"`); ok && !strings.Contains(name, `\`) {
-			return name, ""
-		}
-	}
-	found := gjson.GetMany(send, "template", "campaign")
-	return found[0].String(), found[1].String()
-}
+// sendsTemplate is templateOf of what stored.AppendSend made.
+func sendsTemplate(send string) string { return cmp.Or(stored.SendsWhat(send)) }

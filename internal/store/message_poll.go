@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // ClaimPolls is that of the account of the section api.
@@ -18,7 +19,7 @@ func (s *Store) ClaimPolls(ctx context.Context, now time.Time, lease time.Durati
 }
 
 var (
-	duePollsSQL = engine.SQL(`SELECT ` + followedColumns + ` FROM messages
+	duePollsSQL = engine.SQL(`SELECT ` + stored.FollowedColumns + ` FROM messages
 		WHERE next_poll_at > 0 AND account = ?3 AND next_poll_at <= ?1 ORDER BY next_poll_at, id LIMIT ?2 + 0 {{skip locked}}`)
 	claimPollSQL = engine.ForIDs(`UPDATE messages SET next_poll_at = ?1 WHERE id`, 2)
 )
@@ -37,7 +38,7 @@ func (s *Store) claimPolls(ctx context.Context, account string, now time.Time, l
 	err := s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		got, t.claimed = got[:0], t.claimed[:0]
 		err := t.Query(duePollsSQL, func(r *engine.Row) error {
-			m, err := scanFollowed(r)
+			m, err := stored.ScanFollowed(r)
 			got = append(got, m)
 			return err
 		}, engine.Micro(now), int64(n), account)
@@ -55,17 +56,17 @@ func (s *Store) claimPolls(ctx context.Context, account string, now time.Time, l
 }
 
 var (
-	polledSQL     = engine.SQL(`SELECT ` + followedColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
+	polledSQL     = engine.SQL(`SELECT ` + stored.FollowedColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
 	labelsSQL     = engine.SQL(`SELECT ` + labelColumns + ` FROM messages WHERE id = ?1`)
 	finishPollSQL = engine.SQL(`UPDATE messages SET status = ?2, error = ?3, error_class = ?4, status_at = ?5, told_at = ?6, next_poll_at = ?7, polls = ?8,
 			sent_at = ?9, delivered_at = ?10, read_at = ?11, failed_at = ?12
 		WHERE id = ?1`)
 )
 
-// FinishPoll records what a look at a message's status brought, as far as message_transitions.go lets it.
+// FinishPoll records what a look at a message's status brought, as far as the transitions of statuses let it (internal/messaging/status_transitions.go).
 // ErrNotFound when there is no such message.
 func (s *Store) FinishPoll(ctx context.Context, p messaging.Poll) error {
-	if p.At.IsZero() || (!p.Final && !ends(p.Status) && p.NextPollAt.IsZero()) {
+	if p.At.IsZero() || (!p.Final && !p.Status.Ends() && p.NextPollAt.IsZero()) {
 		return fmt.Errorf("poll of message %d: needs its time, and the next one unless it is final", p.MessageID)
 	}
 	var err error
@@ -91,7 +92,7 @@ func (t *Tx) finishPolls(s *Store, all []*messaging.Poll) (lost []error, err err
 	for i, p := range all {
 		ids[i] = []any{int64(p.MessageID)}
 	}
-	err = t.QueryMany(polledSQL, ids, func(i int, r *engine.Row) (err error) { looks[i].message, err = scanFollowed(r); return err })
+	err = t.QueryMany(polledSQL, ids, func(i int, r *engine.Row) (err error) { looks[i].message, err = stored.ScanFollowed(r); return err })
 	// What a message is counted under is read where there is news of it: most looks find none.
 	var told [][]any
 	var places []int
@@ -100,7 +101,7 @@ func (t *Tx) finishPolls(s *Store, all []*messaging.Poll) (lost []error, err err
 		if l.before = l.message.Status; err != nil || l.before == "" {
 			continue
 		}
-		if l.news = follow(&l.message, p); l.news != (news{}) {
+		if l.news = l.message.FollowStatus(p); l.news != (messaging.StatusNews{}) {
 			told, places = append(told, ids[i]), append(places, i)
 		}
 	}
@@ -121,7 +122,7 @@ func (t *Tx) finishPolls(s *Store, all []*messaging.Poll) (lost []error, err err
 type polled struct {
 	message messaging.Message
 	before  messaging.Status
-	news    news
+	news    messaging.StatusNews
 	of      eventLabels // where there is news
 }
 
@@ -130,7 +131,7 @@ func (t *Tx) finishPoll(s *Store, p *messaging.Poll, l *polled) error {
 	t.messagePolled(p, l)
 	err := t.Put(finishPollSQL, int64(m.ID), string(m.Status), m.Error, string(m.ErrorClass), engine.Micro(m.StatusAt), engine.Micro(m.ToldAt),
 		engine.Micro(m.NextPollAt), int64(m.Polls), engine.Micro(m.SentAt), engine.Micro(m.DeliveredAt), engine.Micro(m.ReadAt), engine.Micro(m.FailedAt))
-	if err == nil && l.news.failed {
+	if err == nil && l.news.Failed {
 		err = t.heedFailure(m, p.At, s)
 	}
 	return err
@@ -147,8 +148,8 @@ func (s *Store) OverduePolls(ctx context.Context, now, accepted time.Time, n int
 			asked = 0
 		}
 		var late []messaging.Message
-		late, err = List(ctx, s, `SELECT `+followedColumns+` FROM messages WHERE next_poll_at > 0 AND account = ?4 AND next_poll_at <= ?1 AND accepted_at <= ?2 AND polls >= ?5
-			ORDER BY next_poll_at, id LIMIT ?3`, []any{engine.Micro(now), engine.Micro(accepted), int64(n - len(out)), names[i], asked}, scanFollowed)
+		late, err = List(ctx, s, `SELECT `+stored.FollowedColumns+` FROM messages WHERE next_poll_at > 0 AND account = ?4 AND next_poll_at <= ?1 AND accepted_at <= ?2 AND polls >= ?5
+			ORDER BY next_poll_at, id LIMIT ?3`, []any{engine.Micro(now), engine.Micro(accepted), int64(n - len(out)), names[i], asked}, stored.ScanFollowed)
 		out = append(out, late...)
 	}
 	return out, Wrap(err, "look for messages whose time ran out")

@@ -9,6 +9,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // A PlannedBy is how many messages of a trigger wait that were planned under one config.
@@ -64,7 +65,7 @@ type replan struct {
 }
 
 func (s *Store) replanSome(ctx context.Context, ids []int64, decide func(*messaging.Message, func() (messaging.Event, error)) (Replanned, error)) (n Replans, err error) {
-	found, err := List(ctx, s, `SELECT `+messageColumns+` FROM messages WHERE id IN `+engine.In(ids)+` AND state = 'waiting' ORDER BY id`, nil, shownMessage)
+	found, err := List(ctx, s, `SELECT `+stored.MessageColumns+` FROM messages WHERE id IN `+engine.In(ids)+` AND state = 'waiting' ORDER BY id`, nil, shownMessage)
 	var changes []replan
 	var kept int64
 	for i := 0; err == nil && i < len(found); i++ {
@@ -108,7 +109,7 @@ var replanSQL = engine.SQL(`UPDATE messages SET category = ?2, send = ?3, reason
 // took the content of another event.
 func (t *Tx) replan(c *replan, n *Replans) error {
 	var d messaging.Message
-	if err := t.Query(MessageSQL, func(r *engine.Row) error { d, _ = ScanMessage(r); return r.Err }, int64(c.was.ID)); err != nil {
+	if err := t.Query(MessageSQL, func(r *engine.Row) error { d, _ = stored.ScanMessage(r); return r.Err }, int64(c.was.ID)); err != nil {
 		return err
 	}
 	if d.State != messaging.StateWaiting || d.EventID != c.was.EventID || d.Config != c.was.Config || d.Attempt != c.was.Attempt {

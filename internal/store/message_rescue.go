@@ -9,6 +9,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/calls"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // RescueClaims ends the claims that nobody will finish: those of owners that are not alive any more,
@@ -69,7 +70,7 @@ func (t *Tx) freeLookups(now time.Time, owner string) error {
 func (t *Tx) abandon(now time.Time, owner string) (n messaging.Rescued, err error) {
 	var held []messaging.Message
 	err = t.peers.sending(t, owner, engine.Micro(now), func(r *engine.Row) error {
-		d, _ := ScanMessage(r)
+		d, _ := stored.ScanMessage(r)
 		held = append(held, d)
 		return nil
 	})
@@ -125,7 +126,7 @@ func (t *Tx) unsent(d *messaging.Message, now time.Time) error {
 	return err
 }
 
-var lapseSQL = engine.SQL(`UPDATE messages SET state = ?4, reason = ?2, updated_at = ?3, lease_ends = 0, ` + endSend + `
+var lapseSQL = engine.SQL(`UPDATE messages SET state = ?4, reason = ?2, updated_at = ?3, lease_ends = 0, ` + stored.EndSend + `
 		WHERE id = ?1 AND state{{checked}} = 'sending'`)
 
 // lapse ends a claim that may have been sent; known says that its call had surely begun.
@@ -173,7 +174,7 @@ func (t *Tx) callsLeft(owner string) (all map[calls.Call]bool, known bool, err e
 	for one := range all {
 		var attempt int
 		err := t.Query(MessageSQL, func(r *engine.Row) error {
-			d, _ := ScanMessage(r)
+			d, _ := stored.ScanMessage(r)
 			attempt = d.Attempt
 			return r.Err
 		}, int64(one.Message))

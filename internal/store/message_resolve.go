@@ -8,6 +8,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // CancelMessage ends a message that waits, by a person's order. Errors: ErrNotFound, or a
@@ -19,7 +20,7 @@ func (s *Store) CancelMessage(ctx context.Context, id messaging.MessageID, reaso
 	return s.order(ctx, id, messaging.StateWaiting, func(t *Tx, d *messaging.Message) error { return t.cancelOne(d, reason, messaging.EndedByPerson) })
 }
 
-var cancelSQL = engine.SQL(`UPDATE messages SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + endSend + `
+var cancelSQL = engine.SQL(`UPDATE messages SET state = 'cancelled', reason = ?2, updated_at = ?3, owner = '', ` + stored.EndSend + `
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
 // cancelOne ends a message that waits; by is an EndedBy or a Rule.
@@ -92,7 +93,7 @@ func (t *Tx) resolveOne(d *messaging.Message, r messaging.Resolution, reason, by
 	case messaging.ResolveAccepted:
 		t.messageState(d.ID, &p, messaging.StateAccepted, reason, "", "")
 		m := messaging.Message{ID: d.ID, Reason: reason}
-		begin(&m, engine.Moment(t.At))
+		m.BeginStatus(engine.Moment(t.At))
 		t.messageTaken(&m, &p, false)
 		err = t.Put(arrivedSQL, int64(d.ID), reason, t.At)
 	default:
@@ -106,7 +107,7 @@ func (t *Tx) resolveOne(d *messaging.Message, r messaging.Resolution, reason, by
 // GiveUp ends a message that waits or is in doubt because its contact is forgotten, so that nobody sends it any more. Others stay as they are.
 func (t *Tx) GiveUp(id int64, reason string) error {
 	var d messaging.Message
-	err := t.Query(MessageSQL, func(r *engine.Row) error { d, _ = ScanMessage(r); return r.Err }, id)
+	err := t.Query(MessageSQL, func(r *engine.Row) error { d, _ = stored.ScanMessage(r); return r.Err }, id)
 	switch {
 	case err != nil:
 	case d.State == messaging.StateWaiting:
@@ -121,7 +122,7 @@ func (t *Tx) GiveUp(id int64, reason string) error {
 func (s *Store) order(ctx context.Context, id messaging.MessageID, want messaging.State, do func(*Tx, *messaging.Message) error) error {
 	err := s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		var found messaging.Message
-		err := t.Query(MessageSQL, func(r *engine.Row) error { found, _ = ScanMessage(r); return nil }, int64(id))
+		err := t.Query(MessageSQL, func(r *engine.Row) error { found, _ = stored.ScanMessage(r); return nil }, int64(id))
 		switch {
 		case err != nil:
 			return err

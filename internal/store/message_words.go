@@ -7,6 +7,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // applyErrorText does what the service's words about a claimed message to a phone mean beyond that message. Words about a test are not counted.
@@ -24,7 +25,7 @@ func (t *Tx) applyErrorText(a *messaging.Attempt, phone messaging.Phone, test bo
 // its template, and for another try.
 func (t *Tx) heedFailure(m *messaging.Message, at time.Time, s *Store) error {
 	var d messaging.Message
-	if err := t.Query(MessageSQL, func(r *engine.Row) error { d, _ = ScanMessage(r); return r.Err }, int64(m.ID)); err != nil {
+	if err := t.Query(MessageSQL, func(r *engine.Row) error { d, _ = stored.ScanMessage(r); return r.Err }, int64(m.ID)); err != nil {
 		return err
 	}
 	if d.Test == "" {

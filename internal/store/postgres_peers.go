@@ -8,6 +8,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // manyWriters coordinates transactions where other processes write to the same data. Everything that it says is in the
@@ -160,8 +161,8 @@ func (m *manyWriters) lowWater() *lowWater { return nil }
 // What owners hold that live is theirs, and must not fill the list. They end it themselves where a lease is over: only
 // they know whether the call goes on. Of whom this process has the folder ($3) it knows that it is
 // dead. That the lease of another one has ended says so only to who may bury ($4).
-var sendingSQL = engine.SQL(`SELECT ` + messageColumns + ` FROM messages
-		WHERE state = 'sending' AND (owner <> ?1 OR lease_ends <= ?2) ORDER BY lease_ends LIMIT 200 {{skip locked}}`).OnPostgres(`SELECT ` + messageColumns + ` FROM messages
+var sendingSQL = engine.SQL(`SELECT ` + stored.MessageColumns + ` FROM messages
+		WHERE state = 'sending' AND (owner <> ?1 OR lease_ends <= ?2) ORDER BY lease_ends LIMIT 200 {{skip locked}}`).OnPostgres(`SELECT ` + stored.MessageColumns + ` FROM messages
 		WHERE state = 'sending' AND (owner = $1 AND lease_ends <= $2 OR owner = $3 OR owner <> $1 AND NOT EXISTS (SELECT 1 FROM nodes
 			WHERE nodes.owner = messages.owner AND ($4 = 0 OR nodes.lease_ends > ` + nodes.Now + `)))
 		ORDER BY lease_ends LIMIT 200 FOR UPDATE OF messages SKIP LOCKED`)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // An EventFilter narrows a list of events. Zero fields do not.
@@ -158,9 +159,9 @@ func (s *Store) addPayload(ctx context.Context, e *messaging.Event) error {
 func addContent(r *engine.Row, e *messaging.Event) error {
 	cleared := r.Text()
 	e.ContentType = r.Text()
-	facts, payload, err := UnpackContent(r.Blob())
+	facts, payload, err := stored.UnpackContent(r.Blob())
 	if err == nil {
-		e.Payload, err = payload, AddFacts(facts, e)
+		e.Payload, err = payload, stored.AddFacts(facts, e)
 	}
 	e.FactsCleared = cleared == clearedFacts
 	e.Cleared, e.Forgotten = e.FactsCleared || cleared == clearedPayload, e.Forgotten || cleared == clearedForgotten

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // A MessageFilter narrows a list of messages. Zero fields do not.
@@ -76,20 +77,20 @@ func (s *Store) listMessages(ctx context.Context, f MessageFilter) (out []Messag
 	return out, err
 }
 
-const storyColumns = messageColumns + `, claimed_at, first_due_at, ` + serviceColumns
+const storyColumns = stored.MessageColumns + `, claimed_at, first_due_at, ` + stored.ServiceColumns
 
 // shownStory reads storyColumns.
 func shownStory(r *engine.Row) (MessageStory, error) {
 	d, err := shownMessage(r)
 	story := MessageStory{Message: d, ClaimedAt: r.Time(), FirstDue: r.Time()}
-	scanService(r, &story.Message)
+	stored.ScanService(r, &story.Message)
 	return story, err
 }
 
-// shownMessage reads messageColumns for people: what is not kept is not shown before, either.
+// shownMessage reads stored.MessageColumns for people: what is not kept is not shown before, either.
 func shownMessage(r *engine.Row) (messaging.Message, error) {
-	d, send := ScanMessage(r)
-	err := decodeSend(&d, send)
+	d, send := stored.ScanMessage(r)
+	err := stored.DecodeSend(&d, send)
 	d.Send = d.Send.Ended()
 	return d, err
 }
@@ -154,7 +155,7 @@ func (s *Store) where(ctx context.Context, f MessageFilter) (*engine.Select, err
 	q.When(f.Account != "", "account = ?", messaging.AccountKey(f.Account))
 	q.When(f.Before > 0, "id < ?", int64(f.Before))
 	q.When(f.DownTo > 0, "id >= ?", int64(f.DownTo))
-	q.When(f.Template != "", "replace(send, ?, '') <> send", templateMark(f.Template))
+	q.When(f.Template != "", "replace(send, ?, '') <> send", stored.TemplateMark(f.Template))
 	switch f.Class {
 	case "":
 	case messaging.ErrorUnknown.Words():
@@ -363,12 +364,12 @@ func (s *Store) PastMessages(ctx context.Context, after messaging.MessageID, lim
 }
 
 func (s *Store) pastMessages(ctx context.Context, q *engine.Select, limit int) ([]messaging.Message, error) {
-	return List(ctx, s, q.SQL(messageColumns+", "+serviceColumns, "messages", "id", limit), q.Args, func(r *engine.Row) (messaging.Message, error) {
-		m, send := ScanMessage(r)
-		scanService(r, &m)
+	return List(ctx, s, q.SQL(stored.MessageColumns+", "+stored.ServiceColumns, "messages", "id", limit), q.Args, func(r *engine.Row) (messaging.Message, error) {
+		m, send := stored.ScanMessage(r)
+		stored.ScanService(r, &m)
 		if r.Err != nil {
 			return m, r.Err
 		}
-		return m, decodeSend(&m, send)
+		return m, stored.DecodeSend(&m, send)
 	})
 }

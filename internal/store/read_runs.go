@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // A RunFilter narrows a list of runs. Zero fields do not.
@@ -40,7 +41,7 @@ func (s *Store) Runs(ctx context.Context, f RunFilter) ([]messaging.Run, error) 
 }
 
 func (s *Store) listRuns(ctx context.Context, q *engine.Select, order string, limit int) ([]messaging.Run, error) {
-	return List(ctx, s, q.SQL(runColumns, "runs", order, limit), q.Args, scanRun)
+	return List(ctx, s, q.SQL(stored.RunColumns, "runs", order, limit), q.Args, stored.ScanRun)
 }
 
 // Run is one run; ErrNotFound when there is none.
@@ -85,7 +86,7 @@ func (s *Store) LastSent(ctx context.Context, job string) (r messaging.Run, ok b
 
 // Parts are the parts of a run by number.
 func (s *Store) Parts(ctx context.Context, run messaging.RunID) (out []messaging.Part, err error) {
-	out, err = List(ctx, s, `SELECT `+partColumns+` FROM parts WHERE run_id = ?1 ORDER BY number`, []any{int64(run)}, scanPart)
+	out, err = List(ctx, s, `SELECT `+stored.PartColumns+` FROM parts WHERE run_id = ?1 ORDER BY number`, []any{int64(run)}, stored.ScanPart)
 	if err == nil {
 		err = s.addPartRows(ctx, out)
 	}

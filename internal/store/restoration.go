@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // A Restoration is one finding that this data is a copy of what it was (instance.go). Whoever had the data after the copy was
@@ -284,13 +285,13 @@ func (r *Restoration) DoubtedOwner() string { return fmt.Sprintf("restoration %d
 
 // What waited counts as claimed when it was due: cooldowns begin there.
 var doubtRestoredSQL = engine.SQL(`UPDATE messages SET state = 'in_doubt', reason = ?2, updated_at = ?3, attempt = ?4, lease_ends = 0,
-			claimed_at = CASE WHEN state = 'sending' THEN claimed_at ELSE due_at END, owner = CASE WHEN state = 'sending' THEN owner ELSE ?5 END, ` + endSend + `
+			claimed_at = CASE WHEN state = 'sending' THEN claimed_at ELSE due_at END, owner = CASE WHEN state = 'sending' THEN owner ELSE ?5 END, ` + stored.EndSend + `
 		WHERE id = ?1 AND (state = 'waiting' OR state = 'sending')`)
 
 // markRestoredInDoubt puts a message in doubt, and says what state it was in.
 func (t *Tx) markRestoredInDoubt(id int64, r *Restoration) (was messaging.State, err error) {
 	var d messaging.Message
-	if err := t.Query(MessageSQL, func(row *engine.Row) error { d, _ = ScanMessage(row); return row.Err }, id); err != nil {
+	if err := t.Query(MessageSQL, func(row *engine.Row) error { d, _ = stored.ScanMessage(row); return row.Err }, id); err != nil {
 		return "", err
 	}
 	a := messaging.Attempt{MessageID: d.ID, Number: d.Attempt, State: messaging.StateInDoubt, Owner: d.Owner, At: engine.Moment(t.At)}
@@ -462,7 +463,7 @@ func (s *Store) undoubt(ctx context.Context, r *Restoration, lost time.Time) (n 
 			back = 0
 			for _, id := range some {
 				var d messaging.Message
-				err := t.Query(MessageSQL, func(r *engine.Row) error { d, _ = ScanMessage(r); return r.Err }, id)
+				err := t.Query(MessageSQL, func(r *engine.Row) error { d, _ = stored.ScanMessage(r); return r.Err }, id)
 				if err != nil || d.State != messaging.StateInDoubt || d.Forgotten() {
 					if err != nil {
 						return err
@@ -546,7 +547,7 @@ var dueWithEventSQL = engine.SQL(`UPDATE messages SET due_at = ?2 WHERE id = ?1 
 // markOneInDoubt is markPlannedInDoubt of one message.
 func (t *Tx) markOneInDoubt(e *messaging.Event, event messaging.EventID, id messaging.MessageID, r *Restoration) error {
 	var d messaging.Message
-	err := t.Query(MessageSQL, func(r *engine.Row) error { d, _ = ScanMessage(r); return r.Err }, int64(id))
+	err := t.Query(MessageSQL, func(r *engine.Row) error { d, _ = stored.ScanMessage(r); return r.Err }, int64(id))
 	if err != nil || d.State != messaging.StateWaiting {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // StartRun stores a run unless there is one of the same job and slot, and gives it its number.
@@ -82,7 +83,7 @@ func runArgs(r *messaging.Run) ([]any, error) {
 	}
 	send := ""
 	if r.Send.Template+r.Send.Campaign+r.Send.Text != "" {
-		send = string(appendSend(nil, &r.Send))
+		send = string(stored.AppendSend(nil, &r.Send))
 	}
 	tally, err := json.Marshal(r.Tally)
 	if err != nil {
@@ -116,11 +117,11 @@ func runArgs(r *messaging.Run) ([]any, error) {
 	}, nil
 }
 
-var runSQL = engine.SQL(`SELECT ` + runColumns + ` FROM runs WHERE id = ?1 {{for update}}`)
+var runSQL = engine.SQL(`SELECT ` + stored.RunColumns + ` FROM runs WHERE id = ?1 {{for update}}`)
 
 // run reads one run inside a commit; its ID is 0 when there is none.
 func (t *Tx) run(id messaging.RunID) (r messaging.Run, err error) {
-	err = t.Query(runSQL, func(row *engine.Row) (err error) { r, err = scanRun(row); return err }, int64(id))
+	err = t.Query(runSQL, func(row *engine.Row) (err error) { r, err = stored.ScanRun(row); return err }, int64(id))
 	return r, err
 }
 
@@ -236,7 +237,7 @@ func (s *Store) changeRun(ctx context.Context, by string, r messaging.Run, from 
 }
 
 var (
-	openRunsSQL = engine.SQL(`SELECT ` + runColumns + ` FROM runs WHERE ended_at = 0 ORDER BY id {{for update}}`)
+	openRunsSQL = engine.SQL(`SELECT ` + stored.RunColumns + ` FROM runs WHERE ended_at = 0 ORDER BY id {{for update}}`)
 	leaseRunSQL = engine.SQL(`UPDATE runs SET owner = ?2, lease_ends = ?3 WHERE id = ?1 AND ended_at = 0`)
 )
 
@@ -255,7 +256,7 @@ func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Tim
 		var found []messaging.Run
 		older := map[string]bool{}
 		err := t.Query(openRunsSQL, func(row *engine.Row) error {
-			r, err := scanRun(row)
+			r, err := stored.ScanRun(row)
 			if err != nil {
 				return err
 			}
@@ -354,7 +355,7 @@ func (s *Store) FreeRuns(ctx context.Context, owner string) error {
 	err := s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		var open []messaging.Run
 		err := t.Query(openRunsSQL, func(row *engine.Row) error {
-			r, err := scanRun(row)
+			r, err := stored.ScanRun(row)
 			open = append(open, r)
 			return err
 		})
@@ -397,50 +398,4 @@ func (s *Store) LastScheduled(ctx context.Context, job, line string, now time.Ti
 		return since, nil
 	}
 	return last, nil
-}
-
-// runColumns are in the order in which scanRun reads them. Where a run may go is decided by the transitions of package
-// nudgewire on the row as it is read in the same transaction; the guards in WHERE are the second lock on that door.
-const runColumns = `id, job, slot, due_at, cause, source, config, state, reason, before, deliver, campaign, template_id, template, language, category, expires, columns, tally, approved, owner, lease_ends, created_at, started_at, ended_at, began, stopped, stopped_by, overruled, repeats, again_of, blanked_at, account, send, waits, wait_until, canary, again_classes, again_wait, again_until, approvals, held, released`
-
-// scanRun reads runColumns.
-func scanRun(r *engine.Row) (v messaging.Run, err error) {
-	v = messaging.Run{
-		ID: messaging.RunID(r.Int()), Job: r.Text(), Slot: r.Text(), DueAt: r.Time(), Cause: messaging.RunCause(r.Text()),
-		Source: r.Text(), Config: r.Text(), State: messaging.RunState(r.Text()), Reason: r.Text(), Before: messaging.RunState(r.Text()),
-		Deliver: messaging.Deliver(r.Text()), CampaignName: r.Text(), TemplateID: r.Int(), Send: messaging.Send{Template: r.Text(), Language: r.Text()},
-		Category: messaging.Category(r.Text()), Expires: time.Duration(r.Int()) * time.Microsecond,
-	}
-	columns, tally := r.Text(), r.Text()
-	v.Approved, v.Owner, v.LeaseEnd = r.Text(), r.Text(), r.Time()
-	v.CreatedAt, v.StartedAt, v.EndedAt = r.Time(), r.Time(), r.Time()
-	v.Began, v.Stopped, v.StoppedBy, v.Overruled = r.Text(), messaging.RunStop(r.Text()), r.Text(), r.Text()
-	v.Repeats, v.RetryOf, v.BlankedAt, v.Account = messaging.RunID(r.Int()), messaging.RunID(r.Int()), r.Time(), r.Text()
-	send := r.Text()
-	v.Waits, v.WaitUntil, v.Canary = messaging.RunWait(r.Text()), r.Time(), r.Text()
-	v.RetryClasses, v.RetryWait, v.RetryUntil = messaging.ErrorClassList(r.Text()), time.Duration(r.Int())*time.Microsecond, r.Time()
-	approvals := r.Text()
-	v.Held, v.Released = r.Text(), r.Text()
-	if r.Err != nil {
-		return v, r.Err
-	}
-	if send != "" { // else the template's name and its language are all of it
-		if err := json.Unmarshal([]byte(send), &v.Send); err != nil {
-			return v, fmt.Errorf("run %d: send: %w", v.ID, err)
-		}
-	}
-	if columns != "" {
-		if err := json.Unmarshal([]byte(columns), &v.Columns); err != nil {
-			return v, fmt.Errorf("run %d: columns: %w", v.ID, err)
-		}
-	}
-	if approvals != "" {
-		if err := json.Unmarshal([]byte(approvals), &v.Approvals); err != nil {
-			return v, fmt.Errorf("run %d: approvals: %w", v.ID, err)
-		}
-	}
-	if err := json.Unmarshal([]byte(tally), &v.Tally); err != nil {
-		return v, fmt.Errorf("run %d: tally: %w", v.ID, err)
-	}
-	return v, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // Enqueue stores the messages of a run's rows in one commit: the row with the number first,
@@ -38,7 +39,7 @@ func (s *Store) enqueue(ctx context.Context, run messaging.RunID, first int64, a
 		if key := messaging.RowKey(run, first+int64(i)); rows[i].Key != key {
 			return 0, since, fmt.Errorf("queue row %d of run %d: its key is %q and not %q", first+int64(i), run, rows[i].Key, key)
 		}
-		sends[i] = string(appendSend(nil, &rows[i].Send))
+		sends[i] = string(stored.AppendSend(nil, &rows[i].Send))
 	}
 	err = s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		rows = all
@@ -228,7 +229,7 @@ func (s *Store) Backlog(ctx context.Context, run messaging.RunID) (waiting int64
 	return waiting, Wrap(err, "backlog of run %d", run)
 }
 
-var cancelRowsSQL = engine.SQL(`UPDATE messages SET state = 'cancelled', reason = ?3, updated_at = ?4, owner = '', ` + endSend + `
+var cancelRowsSQL = engine.SQL(`UPDATE messages SET state = 'cancelled', reason = ?3, updated_at = ?4, owner = '', ` + stored.EndSend + `
 		WHERE id >= ?1 AND id < ?2 AND state = 'waiting' RETURNING id, ` + labelColumns)
 
 // CancelRows ends the rows of a run that still wait to be sent, some at a time so that others

@@ -2,10 +2,7 @@ package store
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
@@ -14,13 +11,14 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
-var insertPartSQL = engine.SQL(`INSERT INTO parts (` + partColumns + `)
+var insertPartSQL = engine.SQL(`INSERT INTO parts (` + stored.PartColumns + `)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)`)
 
 func (t *Tx) insertPart(run messaging.RunID, p *messaging.Part) error {
-	ids, err := encodeIDs(p)
+	ids, err := stored.EncodeIDs(p)
 	if err != nil {
 		return err
 	}
@@ -54,48 +52,11 @@ func (t *Tx) setPartRows(run messaging.RunID, number int, rows messaging.RowRang
 	return nil
 }
 
-// encodeIDs keeps message ids as JSON, each with a space and its phone where that is known;
-// none is "".
-func encodeIDs(p *messaging.Part) (string, error) {
-	ids := p.MessageIDs
-	if len(ids) == 0 {
-		return "", nil
-	}
-	if p.Phones != nil {
-		ids = make([]string, len(p.MessageIDs))
-		for i, id := range p.MessageIDs {
-			ids[i] = strings.TrimSuffix(id+" "+p.Phones[i], " ")
-		}
-	}
-	text, err := json.Marshal(ids)
-	if err != nil {
-		return "", fmt.Errorf("encode message ids: %w", err)
-	}
-	return string(text), nil
-}
-
-// decodeIDs is the other way.
-func decodeIDs(p *messaging.Part, text string) error {
-	if err := json.NewDecoder(strings.NewReader(text)).Decode(&p.MessageIDs); err != nil {
-		return fmt.Errorf("part %d of run %d: message ids: %w", p.Number, p.RunID, err)
-	}
-	for i, one := range p.MessageIDs {
-		id, phone, known := strings.Cut(one, " ")
-		if p.MessageIDs[i] = id; known {
-			if p.Phones == nil {
-				p.Phones = make([]string, len(p.MessageIDs))
-			}
-			p.Phones[i] = phone
-		}
-	}
-	return nil
-}
-
-var partSQL = engine.SQL(`SELECT ` + partColumns + ` FROM parts WHERE run_id = ?1 AND number = ?2 {{for update}}`)
+var partSQL = engine.SQL(`SELECT ` + stored.PartColumns + ` FROM parts WHERE run_id = ?1 AND number = ?2 {{for update}}`)
 
 // part is a part without its rows.
 func (t *Tx) part(run messaging.RunID, number int) (p messaging.Part, err error) {
-	err = t.Query(partSQL, func(r *engine.Row) (err error) { p, err = scanPart(r); return err }, int64(run), int64(number))
+	err = t.Query(partSQL, func(r *engine.Row) (err error) { p, err = stored.ScanPart(r); return err }, int64(run), int64(number))
 	return p, err
 }
 
@@ -162,7 +123,7 @@ func (s *Store) ClaimPart(ctx context.Context, c messaging.PartClaim) (p messagi
 		p.Goes = c.Part.Goes
 		p.State, p.UpdatedAt, p.RetryAt = messaging.PartUploading, engine.Moment(engine.Micro(c.At)), time.Time{}
 		p.Attempt++
-		goes, err := EncodeList(c.Part.Goes)
+		goes, err := stored.EncodeList(c.Part.Goes)
 		if err != nil {
 			return err
 		}
@@ -274,7 +235,7 @@ func (s *Store) FinishPart(ctx context.Context, p messaging.Part) error {
 	if p.Phones != nil && len(p.Phones) != len(p.MessageIDs) {
 		return fmt.Errorf("finish part %d of run %d: %d phones for %d messages", p.Number, p.RunID, len(p.Phones), len(p.MessageIDs))
 	}
-	ids, err := encodeIDs(&p)
+	ids, err := stored.EncodeIDs(&p)
 	if err != nil {
 		return fmt.Errorf("finish part %d of run %d: %w", p.Number, p.RunID, err)
 	}
@@ -305,24 +266,4 @@ func (s *Store) FinishPart(ctx context.Context, p messaging.Part) error {
 		return err
 	})
 	return observe(Wrap(err, "finish part %d of run %d", p.Number, p.RunID), s.observer.Part, p)
-}
-
-// partColumns are in the order in which scanPart reads them.
-const partColumns = `run_id, number, list_id, row_count, bytes, sha256, state, reason, attempt, retry_at, campaign_id, message_ids, answer, http_status, updated_at, resolved, goes`
-
-// scanPart reads partColumns: a part without its rows.
-func scanPart(r *engine.Row) (p messaging.Part, err error) {
-	p = messaging.Part{RunID: messaging.RunID(r.Int()), Number: int(r.Int()), List: messaging.RunID(r.Int())}
-	p.Rows, p.Bytes, p.SHA256, p.State, p.Reason = r.Int(), r.Int(), r.Text(), messaging.PartState(r.Text()), r.Text()
-	p.Attempt, p.RetryAt, p.CampaignID = int(r.Int()), r.Time(), r.Text()
-	ids := r.Text()
-	p.Answer, p.HTTPStatus, p.UpdatedAt, p.Resolved = r.Text(), int(r.Int()), r.Time(), r.Text()
-	p.Goes, err = DecodeList[messaging.PartShare](r.Text())
-	if err = errors.Join(err, r.Err); err != nil {
-		return p, err
-	}
-	if ids != "" {
-		return p, decodeIDs(&p, ids)
-	}
-	return p, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // errEnough ends a walk early.
@@ -131,7 +132,7 @@ func (t *Tx) mayGoAgain(id messaging.MessageID) (d *messaging.Message, send, why
 }
 
 var (
-	wholeSQL   = engine.SQL(`SELECT ` + messageColumns + `, ` + serviceColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
+	wholeSQL   = engine.SQL(`SELECT ` + stored.MessageColumns + `, ` + stored.ServiceColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
 	retriedSQL = engine.SQL(`SELECT id FROM messages WHERE replaces = ?1 AND replaces > 0`)
 	doubtsSQL  = engine.SQL(`SELECT number FROM attempts WHERE message = ?1 AND state = 'in_doubt'`)
 )
@@ -139,8 +140,8 @@ var (
 // wholeRow is a message with all that RunRow.MayGoAgain asks about, and what it sends.
 func (t *Tx) wholeRow(id messaging.MessageID) (one messaging.RunRow, send string, err error) {
 	err = t.Query(wholeSQL, func(r *engine.Row) error {
-		one.Message, send = ScanMessage(r)
-		scanService(r, &one.Message)
+		one.Message, send = stored.ScanMessage(r)
+		stored.ScanService(r, &one.Message)
 		return r.Err
 	}, int64(id))
 	if err == nil {
@@ -163,7 +164,7 @@ func (s *Store) RetriesOf(ctx context.Context, run messaging.RunID) (n int, err 
 
 // PartsOfList are the parts of all runs that send rows of a list, the oldest run first.
 func (s *Store) PartsOfList(ctx context.Context, of messaging.RunID) (out []messaging.Part, err error) {
-	out, err = List(ctx, s, partsOfList, []any{int64(of)}, scanPart)
+	out, err = List(ctx, s, partsOfList, []any{int64(of)}, stored.ScanPart)
 	if err == nil {
 		err = s.addPartRows(ctx, out)
 	}

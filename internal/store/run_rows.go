@@ -6,6 +6,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // RunRows tells what became of each row that a run delivers message by message, by number from
@@ -34,10 +35,10 @@ func (s *Store) rowsOfRange(ctx context.Context, run messaging.RunID, one rowRan
 	of := func(id int64) int64 { return id - one.message }
 	list := make([]messaging.RunRow, one.count)
 	phones := make([]messaging.Phone, 0, one.count)
-	err := s.Rows(ctx, `SELECT `+messageColumns+`, `+serviceColumns+`, replaces, coalesce((SELECT n.id FROM messages n WHERE n.replaces = messages.id AND n.replaces > 0), 0)
+	err := s.Rows(ctx, `SELECT `+stored.MessageColumns+`, `+stored.ServiceColumns+`, replaces, coalesce((SELECT n.id FROM messages n WHERE n.replaces = messages.id AND n.replaces > 0), 0)
 			FROM messages WHERE id >= ?1 AND id < ?2 ORDER BY id`, args, func(r *engine.Row) error {
-		d, _ := ScanMessage(r)
-		scanService(r, &d)
+		d, _ := stored.ScanMessage(r)
+		stored.ScanService(r, &d)
 		at := of(int64(d.ID))
 		list[at] = messaging.RunRow{Run: run, Number: one.first + at, Message: d, RetryOf: messaging.MessageID(r.Int()), RetriedAs: messaging.MessageID(r.Int())}
 		phones = append(phones, d.Phone)
@@ -245,10 +246,10 @@ func (s *Store) rowsOf(ctx context.Context, phone messaging.Phone, limit int) (i
 // said whose each of them is.
 func (s *Store) MessagesOfPart(ctx context.Context, run messaging.RunID, part int) (map[messaging.Phone]messaging.Message, error) {
 	var out map[messaging.Phone]messaging.Message
-	err := s.Rows(ctx, `SELECT `+columnsOf("m", followedColumns)+` FROM run_messages r
+	err := s.Rows(ctx, `SELECT `+stored.ColumnsOf("m", stored.FollowedColumns)+` FROM run_messages r
 		JOIN messages m ON m.id >= r.message AND m.id < r.message + r.id_count
 		WHERE r.run_id = ?1 AND r.part = ?2 AND m.phone <> ''`, []any{int64(run), int64(part)}, func(r *engine.Row) error {
-		m, err := scanFollowed(r)
+		m, err := stored.ScanFollowed(r)
 		if out == nil {
 			out = map[messaging.Phone]messaging.Message{}
 		}

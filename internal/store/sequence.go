@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // A trigger with steps stores a message for each of them when its event comes, and beside it what is
@@ -121,7 +122,7 @@ var passStepSQL = engine.SQL(`UPDATE steps SET passed = 1 WHERE message = ?1`)
 
 // addStepDecision adds what was decided of a step at its due moment to what is said about its event.
 func (t *Tx) addStepDecision(d *messaging.Decision) error {
-	clauses, err := EncodeList(d.Clauses)
+	clauses, err := stored.EncodeList(d.Clauses)
 	if err == nil {
 		err = t.sayLater(d, clauses)
 	}

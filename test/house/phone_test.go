@@ -21,11 +21,11 @@ var makers = map[string]string{
 
 // silent may make a Message or a Contact of a Phone and not say how it is spelled: nothing is sent by it, or the next line says it.
 var silent = map[string]string{
-	"internal/store/row_scan.go":    "ScanMessage scanFollowed ScanEvent",
-	"internal/sandbox/status.go":    "message",   // of the sandbox itself
-	"internal/store/read_events.go": "ScanEvent", // what it was spelled like is among the facts
-	"internal/duerules/maygo.go":    "MayGo",
-	"internal/server/admin.go":      "canLeave shadows", // it is only asked about, or shown
+	"internal/store/stored/messages.go": "ScanMessage ScanFollowed",
+	"internal/sandbox/status.go":        "message",   // of the sandbox itself
+	"internal/store/read_events.go":     "ScanEvent", // what it was spelled like is among the facts
+	"internal/duerules/maygo.go":        "MayGo",
+	"internal/server/admin.go":          "canLeave shadows", // it is only asked about, or shown
 }
 
 // A Phone made of a text in another way could be another spelling of somebody who is known already: a block, a limit or a

@@ -14,6 +14,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
 // posted is an event with a payload, that no trigger wants anything of.
@@ -227,7 +228,7 @@ func (s suite) forgettingLeavesCounts(t *testing.T) {
 	l.readFields(l.watch())
 	same(t, "counted", l.countedHours(), []string{"shop.order.created 02 12 3", "shop.order.created 02 13 2"})
 	l.must(l.Rows(l.ctx, `SELECT fields FROM drift_hours`, nil, func(r *engine.Row) error {
-		text, _, err := store.UnpackContent(r.Blob())
+		text, _, err := stored.UnpackContent(r.Blob())
 		for _, bad := range []string{"7700", "Ada", "ada", "example", "zq7"} {
 			if strings.Contains(text, bad) {
 				t.Errorf("%s is in %s", bad, text)

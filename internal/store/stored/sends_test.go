@@ -1,4 +1,4 @@
-package store
+package stored
 
 import (
 	"encoding/json"
@@ -57,7 +57,7 @@ func TestEveryFactComesBack(t *testing.T) {
 		told(reflect.ValueOf(noun).Elem(), &n)
 	}
 	got.Contact.Phone, got.Contact.PhoneProblem = e.Contact.Phone, e.Contact.PhoneProblem // columns of their own
-	facts, err := factsOf(&e)
+	facts, err := FactsOf(&e)
 	if err == nil {
 		err = AddFacts(facts, &got)
 	}
@@ -67,7 +67,7 @@ func TestEveryFactComesBack(t *testing.T) {
 	if diff := cmp.Diff(e, got, cmp.Comparer(func(a, b messaging.Amount) bool { return a.String() == b.String() })); diff != "" {
 		t.Errorf("facts changed (-stored +read):\n%s", diff)
 	}
-	if facts, err := factsOf(&messaging.Event{Contact: messaging.Contact{Phone: "447700900123"}}); err != nil || facts != "" {
+	if facts, err := FactsOf(&messaging.Event{Contact: messaging.Contact{Phone: "447700900123"}}); err != nil || facts != "" {
 		t.Errorf("nothing told is stored as %s (%v)", facts, err)
 	}
 }
@@ -86,11 +86,11 @@ func TestSendsComeBack(t *testing.T) {
 			send.Header = &messaging.Header{Type: text.Draw(rt, "type"), URL: text.Draw(rt, "url"), Filename: text.Draw(rt, "filename")}
 		}
 		var gotSend messaging.Send
-		if b := appendSend(nil, &send); json.Unmarshal(b, &gotSend) != nil {
+		if b := AppendSend(nil, &send); json.Unmarshal(b, &gotSend) != nil {
 			rt.Fatalf("%s is no JSON", b)
 		}
 		var d messaging.Message
-		if err := decodeSend(&d, string(appendSend(nil, &send))); err != nil {
+		if err := DecodeSend(&d, string(AppendSend(nil, &send))); err != nil {
 			rt.Fatal(err)
 		}
 		if diff := cmp.Diff(send, gotSend) + cmp.Diff(send, d.Send); diff != "" {
@@ -110,7 +110,7 @@ func TestAnySendIsReadAsEncodingJSONReadsIt(t *testing.T) {
 		var want messaging.Send
 		wantErr := json.Unmarshal([]byte(text), &want)
 		var got messaging.Message
-		err := decodeSend(&got, text)
+		err := DecodeSend(&got, text)
 		if (err != nil) != (wantErr != nil) {
 			t.Errorf("%s: error %v, want %v", text, err, wantErr)
 		}

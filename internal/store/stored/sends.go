@@ -1,14 +1,16 @@
-package store
+package stored
 
 import (
 	"strings"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/rawjson"
 )
 
 // What a message sends is written here by hand, as the JSON that encoding/json reads back: claims find messages by what is
-// written (contentMark), so its members stand in one order.
+// written (ContentMark), so its members stand in one order.
 
 // An object is a JSON object in the making. Members that are empty are left out.
 type object struct {
@@ -68,8 +70,8 @@ func (o *object) whole() []byte {
 	return o.b
 }
 
-// appendSend appends what is to be sent.
-func appendSend(b []byte, s *messaging.Send) []byte {
+// AppendSend appends what is to be sent.
+func AppendSend(b []byte, s *messaging.Send) []byte {
 	o := object{b: b}
 	o.text("template", s.Template)
 	o.text("language", s.Language)
@@ -89,38 +91,51 @@ func appendSend(b []byte, s *messaging.Send) []byte {
 	return o.whole()
 }
 
-// apart stands before an encoded send that is to be forgotten. A row of more than a page lies with all
+// Apart stands before an encoded send that is to be forgotten. A row of more than a page lies with all
 // but its beginning on pages of its own, which SQLite overwrites when they are free
 // (secure_delete). Inside of a page of many rows, copies would stay behind where rows are moved.
-var apart = strings.Repeat(" ", 4<<10)
+var Apart = strings.Repeat(" ", 4<<10)
 
-// endedSend is what takes the place of an encoded send to be forgotten once the message has ended.
-func endedSend(s *messaging.Send) string {
+// EndedSend is what takes the place of an encoded send to be forgotten once the message has ended.
+func EndedSend(s *messaging.Send) string {
 	ended := s.Ended()
-	return string(appendSend(nil, &ended))
+	return string(AppendSend(nil, &ended))
 }
 
 // ForgottenSend is what stays of an encoded send of which nothing that tells of its contact may. Of what nobody can read that is nothing.
 func ForgottenSend(send string) string {
 	var d messaging.Message
-	_ = decodeSend(&d, send)
+	_ = DecodeSend(&d, send)
 	d.Send.Forget = true
-	return endedSend(&d.Send)
+	return EndedSend(&d.Send)
 }
 
-// forgets reports whether an encoded send says Forget, which appendSend writes last.
+// forgets reports whether an encoded send says Forget, which AppendSend writes last.
 func forgets(send string) bool { return strings.HasSuffix(send, `"forget":true}`) }
 
-// templateMark is the piece of an encoded send that names its template.
-func templateMark(name string) string { return contentMark(messaging.Send{Template: name}) }
+// TemplateMark is the piece of an encoded send that names its template.
+func TemplateMark(name string) string { return ContentMark(messaging.Send{Template: name}) }
 
-// contentMark is what the encoded send of every message contains that asks for the same template, or the same campaign, or
+// ContentMark is what the encoded send of every message contains that asks for the same template, or the same campaign, or
 // for a text.
-func contentMark(s messaging.Send) string {
+func ContentMark(s messaging.Send) string {
 	kind, name := s.Content()
 	mark := []byte(`"` + kind + `":`)
 	if name == "" {
 		return string(mark)
 	}
 	return string(rawjson.AppendString(mark, name))
+}
+
+// SendsWhat reads the template, or where there is none the campaign, of what AppendSend made.
+func SendsWhat(send string) (template, campaign string) {
+	const first = `{"template":"`
+	send = strings.TrimLeft(send, " ") // see Apart
+	if rest, ok := strings.CutPrefix(send, first); ok {
+		if name, _, ok := strings.Cut(rest, `"`); ok && !strings.Contains(name, `\`) {
+			return name, ""
+		}
+	}
+	found := gjson.GetMany(send, "template", "campaign")
+	return found[0].String(), found[1].String()
 }

@@ -1,4 +1,4 @@
-package store
+package stored
 
 import (
 	"bytes"
@@ -93,8 +93,8 @@ type storedFacts struct {
 	Unreadable []string `json:"unreadable,omitempty"`
 }
 
-// factsOf encodes what mapping read of e; "" where nothing was told.
-func factsOf(e *messaging.Event) (string, error) {
+// FactsOf encodes what mapping read of e; "" where nothing was told.
+func FactsOf(e *messaging.Event) (string, error) {
 	f := storedFacts{
 		Contact: e.Contact, Cart: e.Cart, Order: e.Order, Deal: e.Deal, Form: e.Form, Message: e.Message,
 		History: e.History, Forgotten: e.Forgotten, Request: e.Request, Unreadable: e.Unreadable,
@@ -107,7 +107,7 @@ func factsOf(e *messaging.Event) (string, error) {
 	return text, err
 }
 
-// AddFacts fills in what factsOf encoded.
+// AddFacts fills in what FactsOf encoded.
 func AddFacts(text string, e *messaging.Event) error {
 	if text == "" {
 		return nil
@@ -150,4 +150,20 @@ func encode(v any) (string, error) {
 		encoders.Put(e)
 	}
 	return strings.TrimSuffix(text, "\n"), nil
+}
+
+// EncodeList is a list as JSON; "" for none.
+func EncodeList[T any](all []T) (string, error) {
+	if len(all) == 0 {
+		return "", nil
+	}
+	return encode(all)
+}
+
+// DecodeList undoes EncodeList.
+func DecodeList[T any](text string) (all []T, err error) {
+	if text != "" {
+		err = json.Unmarshal([]byte(text), &all)
+	}
+	return all, err
 }

@@ -1,4 +1,4 @@
-package store
+package stored
 
 import (
 	"encoding/json"
@@ -11,23 +11,23 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
-// Columns in the order in which row_scan.go reads them.
+// Columns in the order in which they are read here.
 const (
-	messageColumns  = `id, event_id, run_id, part, trigger_name, correlation_key, phone, category, send, state, reason, due_at, expires_at, created_at, updated_at, attempt, restarts, owner, lease_ends, config, zone, step, account, test, sent_as, tries`
-	serviceColumns  = `message_id, status, error, error_class, accepted_at, status_at, told_at, next_poll_at, polls, sent_at, delivered_at, read_at, failed_at`
-	followedColumns = `id, phone, category, account, ` + serviceColumns
+	MessageColumns  = `id, event_id, run_id, part, trigger_name, correlation_key, phone, category, send, state, reason, due_at, expires_at, created_at, updated_at, attempt, restarts, owner, lease_ends, config, zone, step, account, test, sent_as, tries`
+	ServiceColumns  = `message_id, status, error, error_class, accepted_at, status_at, told_at, next_poll_at, polls, sent_at, delivered_at, read_at, failed_at`
+	FollowedColumns = `id, phone, category, account, ` + ServiceColumns
 )
 
-// columnsOf are columns of a table by the name that it has in a statement.
-func columnsOf(table, columns string) string {
+// ColumnsOf are columns of a table by the name that it has in a statement.
+func ColumnsOf(table, columns string) string {
 	return table + "." + strings.ReplaceAll(columns, ", ", ", "+table+".")
 }
 
-// endSend is what every statement does to what was to be sent when nobody will send it any more.
-const endSend = `send = CASE WHEN ended_send = '' THEN send ELSE ended_send END`
+// EndSend is what every statement does to what was to be sent when nobody will send it any more.
+const EndSend = `send = CASE WHEN ended_send = '' THEN send ELSE ended_send END`
 
-// ScanMessage reads messageColumns. What to send is left encoded but for whether it is kept, and its name:
-// inside a commit nobody looks at it, and outside decodeSend does.
+// ScanMessage reads MessageColumns. What to send is left encoded but for whether it is kept, and its name:
+// inside a commit nobody looks at it, and outside DecodeSend does.
 func ScanMessage(r *engine.Row) (d messaging.Message, send string) {
 	d = messaging.Message{
 		ID: messaging.MessageID(r.Int()), EventID: messaging.EventID(r.Int()), Run: messaging.RunID(r.Int()), Part: int(r.Int()),
@@ -39,16 +39,16 @@ func ScanMessage(r *engine.Row) (d messaging.Message, send string) {
 	d.Attempt, d.Restarts, d.Owner, d.LeaseEnds, d.Config = int(r.Int()), int(r.Int()), r.Text(), r.Time(), r.Text()
 	d.Zone, d.Step, d.Account, d.Test, d.SentAs, d.Tries = r.Text(), int(r.Int()), r.Text(), r.Text(), r.Text(), int(r.Int())
 	d.Send.Forget = forgets(send)
-	d.Send.Template, d.Send.Campaign = sendsWhat(send)
+	d.Send.Template, d.Send.Campaign = SendsWhat(send)
 	if d.State != messaging.StateSending {
 		d.Owner = "" // kept only to know a late answer by
 	}
 	return d, send
 }
 
-// decodeSend fills in what to send. It runs for every claim, so the usual send is read without
+// DecodeSend fills in what to send. It runs for every claim, so the usual send is read without
 // reflection; encoding/json reads all others, and says what is wrong with those nobody can read.
-func decodeSend(d *messaging.Message, send string) error {
+func DecodeSend(d *messaging.Message, send string) error {
 	if plainSend(&d.Send, send) {
 		return nil
 	}
@@ -59,7 +59,7 @@ func decodeSend(d *messaging.Message, send string) error {
 	return nil
 }
 
-// plainSend reads texts and lists of texts as appendSend writes them; false when there is more.
+// plainSend reads texts and lists of texts as AppendSend writes them; false when there is more.
 func plainSend(s *messaging.Send, text string) (plain bool) {
 	if !gjson.Valid(text) {
 		return false
@@ -96,20 +96,17 @@ func plainSend(s *messaging.Send, text string) (plain bool) {
 	return plain
 }
 
-// scanFollowed reads followedColumns. Its status is "" where the service has not taken it.
-func scanFollowed(r *engine.Row) (m messaging.Message, err error) {
+// ScanFollowed reads FollowedColumns. Its status is "" where the service has not taken it.
+func ScanFollowed(r *engine.Row) (m messaging.Message, err error) {
 	m = messaging.Message{ID: messaging.MessageID(r.Int()), Phone: r.Phone(), Category: messaging.Category(r.Text()), Account: r.Text()}
-	scanService(r, &m)
+	ScanService(r, &m)
 	return m, r.Err
 }
 
-// scanService reads serviceColumns. The status is "" where the service has not taken the message.
-func scanService(r *engine.Row, m *messaging.Message) {
+// ScanService reads ServiceColumns. The status is "" where the service has not taken the message.
+func ScanService(r *engine.Row, m *messaging.Message) {
 	m.ServiceID, m.Status, m.Error, m.ErrorClass = messaging.ServiceID(r.Text()), messaging.Status(r.Text()), r.Text(), messaging.ErrorClass(r.Text())
 	m.AcceptedAt, m.StatusAt, m.ToldAt, m.NextPollAt, m.Polls = r.Time(), r.Time(), r.Time(), r.Time(), int(r.Int())
 	m.SentAt, m.DeliveredAt, m.ReadAt, m.FailedAt = r.Time(), r.Time(), r.Time(), r.Time()
 	m.Final = m.Status != "" && m.NextPollAt.IsZero()
 }
-
-// MessageSQL reads one, and keeps others from changing it.
-var MessageSQL = engine.SQL(`SELECT ` + messageColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
