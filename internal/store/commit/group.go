@@ -190,7 +190,7 @@ func (g *Group[T]) takeBatch(flusher int, batch []*Operation[T]) (_ []*Operation
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	more := false
-	turn := g.turn(flusher)
+	its := g.turn(flusher)
 	for _, l := range [laneCount]Lane{laneAlone, LaneWork, LaneIngest, LaneRows} {
 		if l == laneAlone && flusher > 0 {
 			continue
@@ -198,7 +198,7 @@ func (g *Group[T]) takeBatch(flusher int, batch []*Operation[T]) (_ []*Operation
 		q := g.lanes[l]
 		n := min(len(q), g.most-len(batch))
 		switch {
-		case !turn(l):
+		case !its[l]:
 			n = 0
 		case l == LaneRows:
 			n = min(n, 1)
@@ -225,14 +225,15 @@ func (g *Group[T]) takeBatch(flusher int, batch []*Operation[T]) (_ []*Operation
 
 // turn says which lanes the next batch of a flusher is of: all, where it is the only one. Of many each takes events and everything
 // else by turns, where both wait. g.mu is held.
-func (g *Group[T]) turn(flusher int) func(Lane) bool {
-	if len(g.wake) == 1 {
-		return func(Lane) bool { return true }
-	}
+func (g *Group[T]) turn(flusher int) (its [laneCount]bool) {
+	alone := len(g.wake) == 1
 	work := len(g.lanes[LaneWork])+len(g.lanes[LaneRows]) > 0 || flusher == 0 && len(g.lanes[laneAlone]) > 0
 	events := len(g.lanes[LaneIngest]) > 0 && (!work || !g.events[flusher])
 	g.events[flusher] = events
-	return func(l Lane) bool { return (l == LaneIngest) == events }
+	for l := range its {
+		its[l] = alone || (Lane(l) == LaneIngest) == events
+	}
+	return its
 }
 
 // flush is a flusher: it ends when it is closed and nothing waits any more.
