@@ -311,7 +311,7 @@ func (a *App) wake(name string, at time.Time) {
 	if !a.built.Load() {
 		return // they look for themselves when they begin
 	}
-	if name == store.EveryAccount {
+	if name == messaging.EveryAccount {
 		for _, acc := range *a.accounts.Load() {
 			acc.sender.Wake(at)
 		}

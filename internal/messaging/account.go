@@ -19,3 +19,7 @@ func AccountName(key string) string {
 	}
 	return key
 }
+
+// EveryAccount is what store.Options.OnDue is told where something of any account may be due. No account has
+// that name.
+const EveryAccount = "*"

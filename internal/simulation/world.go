@@ -180,7 +180,7 @@ func (w *World) options() store.Options {
 // heed takes up that something of an account falls due. The store calls it before it answers whoever stored that.
 func (w *World) heed(of string, at time.Time, next func(*account) *next) {
 	for i := range w.accounts {
-		if a := &w.accounts[i]; of == a.name || of == store.EveryAccount {
+		if a := &w.accounts[i]; of == a.name || of == messaging.EveryAccount {
 			next(a).lower(at)
 		}
 	}

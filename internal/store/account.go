@@ -13,10 +13,6 @@ import (
 // it was sent by, says so by its column account. So a halt, an empty budget or a slow answer of one account
 // never keeps rows of another from being claimed (decision 4).
 
-// EveryAccount is what Options.OnDue is told where something of any account may be due. No account has
-// that name.
-const EveryAccount = "*"
-
 // An Account is the store as the rooms of one account see it.
 type Account struct {
 	*Store

@@ -305,7 +305,7 @@ func (t *Tx) countNews(n messaging.StatusNews, p *eventLabels, m *messaging.Mess
 // wakeSender says that a message of an account now waits for at.
 func (t *Tx) wakeSender(account string, at int64) {
 	t.dues.note(account, at, t.At)
-	t.peers.lowWater().lower(account, at)
+	t.peers.lowWater().Lower(account, at)
 }
 
 // wakeTracker says that a message of an account now waits to be asked about; 0 is that it does not.

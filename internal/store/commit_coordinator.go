@@ -4,6 +4,9 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
+	"github.com/nudgewire/nudgewire/internal/store/lowwater"
+	"github.com/nudgewire/nudgewire/internal/store/numbers"
+	"github.com/nudgewire/nudgewire/internal/store/reach"
 )
 
 // A coordinator is what a transaction asks wherever the answer depends on who else writes to the data: which
@@ -20,7 +23,7 @@ type coordinator interface {
 	settle(t *Tx, err error) error
 
 	// allocate gives n numbers without a gap between them, which no row had before, and returns the first.
-	allocate(t *Tx, of sequence, n int64) (first int64, err error)
+	allocate(t *Tx, of numbers.Sequence, n int64) (first int64, err error)
 
 	// lock keeps other transactions from these hashes until this one ends. An operation calls it once, before its
 	// first find, with every hash that it is going to remember, or to find and to rely on, in any order. read are those that
@@ -41,7 +44,7 @@ type coordinator interface {
 	swept(t *Tx)
 
 	// contacts are those that messages of an account were accepted for since then or may have reached, and those on its files.
-	contacts(t *Tx, account string, since int64, hash func(...string) int64) (*contactSet, error)
+	contacts(t *Tx, account string, since int64, hash func(...string) int64) (*reach.Contacts, error)
 	// noteRecipient tells of a message that is accepted in this transaction, or ends there, or waits again, although it may have been taken.
 	noteRecipient(account string, phone messaging.Phone, at int64)
 	// filesCount is called where a file of a run counts from now on, or with no where it does not any more.
@@ -52,7 +55,7 @@ type coordinator interface {
 	lockNotes(t *Tx, wantsToKnow bool) error
 
 	// lowWater tells claims where to begin; nil where each begins at the first row. From any goroutine.
-	lowWater() *lowWater
+	lowWater() *lowwater.Marks
 	// sending calls each on claims that may be nobody's by now, some at a time: of owners that do not live, and those of own, who asks,
 	// with a lease that has ended.
 	sending(t *Tx, own string, now int64, each func(*engine.Row) error) error
@@ -66,19 +69,6 @@ type coordinator interface {
 	// close is called once, after the last transaction, from any goroutine.
 	close()
 }
-
-// A sequence is a table whose rows have numbers.
-type sequence int
-
-const (
-	eventIDs sequence = iota
-	messageIDs
-	rejectedIDs
-	runIDs
-	outgoingIDs
-
-	sequenceCount
-)
 
 // Lock keeps other transactions that lock one of these hashes from going on until this one ends.
 func (t *Tx) Lock(hashes ...int64) error { return t.peers.lock(t, hashes, nil) }
@@ -102,7 +92,7 @@ const (
 func tombstoneHash(correlation int64) int64 { return ^correlation }
 
 // allocate gives the next number.
-func (t *Tx) allocate(of sequence) (id int64, err error) { return t.peers.allocate(t, of, 1) }
+func (t *Tx) allocate(of numbers.Sequence) (id int64, err error) { return t.peers.allocate(t, of, 1) }
 
 // find is good until it is called again.
 func (t *Tx) find(first, last, hash int64) (ids []int64, err error) {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/lowwater"
+	"github.com/nudgewire/nudgewire/internal/store/numbers"
 )
 
 // strict holds operations to what an engine with many writers needs: every hash is locked before it is looked for or
@@ -24,7 +26,7 @@ func (s *strict) begin(t *Tx) error {
 	return s.singleWriter.begin(t)
 }
 
-func (s *strict) allocate(t *Tx, of sequence, n int64) (int64, error) {
+func (s *strict) allocate(t *Tx, of numbers.Sequence, n int64) (int64, error) {
 	s.ids[of] += 7
 	return s.singleWriter.allocate(t, of, n)
 }
@@ -52,7 +54,7 @@ func (s *strict) remember(t *Tx, k key, fresh bool) error {
 	return s.singleWriter.remember(t, k, fresh)
 }
 
-func (s *strict) lowWater() *lowWater { return nil }
+func (s *strict) lowWater() *lowwater.Marks { return nil }
 
 // curious are rules that need every fact and let everything go.
 type curious struct{}

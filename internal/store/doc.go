@@ -9,7 +9,8 @@
 //  1. store.go: what is opened, in which order, and closed.
 //  2. package commit: callers hand over an operation and wait; one flusher runs all that wait as one transaction.
 //  3. commit_writer.go: that transaction, from its begin to what is called after the commit; commit_changes.go: what it changed, and who notes that.
-//  4. commit_coordinator.go: what a transaction asks because others may write too; single_*.go answer for one process, with keyindex.
+//  4. commit_coordinator.go: what a transaction asks because others may write too; single_*.go answer for one process, with keyindex,
+//     lowwater and reach; numbers has which numbers rows get.
 //  5. event_accept.go, with event_dedupe.go and event_correlation.go: a webhook becomes an event, decisions, messages.
 //  6. message_claim.go, message_finish.go: a message is claimed, called for and ended;
 //     message_due.go: what the rules say in that commit; message_rescue.go: or left by a crash; message_back.go: the one way back to
@@ -17,7 +18,7 @@
 //  7. message_poll.go: what became of a message; message_retry.go: what is sent again.
 //  8. run.go, run_parts.go, run_enqueue.go: runs of lists, the files they upload and the rows they queue.
 //  9. hold.go and its kinds, contact_blocks.go: what keeps a message from being sent.
-//  10. contact_forget.go, contact_marks.go, contact_redaction.go: who is forgotten, or shall be; single_sweep.go, sqlite_space.go: when
+//  10. contact_forget.go, contact_marks.go, contact_redaction.go: who is forgotten, or shall be; single_sweep.go, space.go: when
 //     keys and free pages go.
 //  11. instance.go, restoration.go: data that was restored knows it, and what may have been sent is in doubt.
 //  12. read.go, read_*.go: what commands show. sqlite_open.go, postgres_open.go: how the data of a file and of a server is opened.

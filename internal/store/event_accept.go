@@ -11,6 +11,8 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/numbers"
+	"github.com/nudgewire/nudgewire/internal/store/reach"
 	"github.com/nudgewire/nudgewire/internal/store/stored"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
@@ -155,7 +157,7 @@ func (p *encodedPlan) prepare(plan *messaging.Plan, hash func(...string) int64) 
 	p.packed = stored.PackContent(facts, e.Payload)
 	p.proposals = make([]readyProposal, len(plan.Proposals))
 	if slices.ContainsFunc(plan.Proposals, func(w messaging.Proposal) bool { return wants(w.Decision.Outcome) }) {
-		p.wish = contactHash(e.Contact.Phone, hash)
+		p.wish = reach.HashOf(e.Contact.Phone, hash)
 	}
 	for i := range plan.Proposals {
 		if err := p.proposals[i].prepare(&plan.Proposals[i], hash); err != nil {
@@ -243,7 +245,7 @@ var insertEventSQL = engine.SQL(`INSERT INTO events (id, hash, connector, kind, 
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`)
 
 func (t *Tx) insertEvent(p *encodedPlan) (id int64, err error) {
-	if id, err = t.allocate(eventIDs); err != nil {
+	if id, err = t.allocate(numbers.Events); err != nil {
 		return 0, err
 	}
 	e := &p.plan.Event
@@ -392,7 +394,7 @@ var insertMessageSQL = engine.SQL(`INSERT INTO messages (id, event_id, event_at,
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'waiting', ?10, ?11, ?12, ?13, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)`)
 
 func (t *Tx) insertMessage(proposal *messaging.Proposal, ready *readyProposal, what encodedSend, enqueue *messaging.Message, event messaging.EventID) (messaging.MessageID, error) {
-	id, err := t.allocate(messageIDs)
+	id, err := t.allocate(numbers.Messages)
 	if err != nil {
 		return 0, fmt.Errorf("message: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/numbers"
 )
 
 // A ring bounds what strangers can make us keep: the newest rejected requests of each connector, and
@@ -29,7 +30,7 @@ var insertRejectedSQL = engine.SQL(`INSERT INTO rejected_requests (id, connector
 // RejectRequest keeps the trace of a request that was not taken. Its ID is given here.
 func (s *Store) RejectRequest(ctx context.Context, r messaging.RejectedRequest) error {
 	err := s.Write(ctx, commit.LaneIngest, func(t *Tx) error {
-		id, err := t.allocate(rejectedIDs)
+		id, err := t.allocate(numbers.Rejected)
 		if err != nil {
 			return err
 		}

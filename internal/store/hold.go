@@ -105,11 +105,11 @@ func (t *Tx) endHold(h messaging.Hold) (was bool, err error) {
 
 // goesOn has claims look again at all that a hold may have kept back.
 func (t *Tx) goesOn(h *messaging.Hold) {
-	account := EveryAccount
+	account := messaging.EveryAccount
 	if h.Kind == messaging.HoldService {
 		account = h.Account
 	}
-	t.peers.lowWater().lower(account, 0)
+	t.peers.lowWater().Lower(account, 0)
 	t.wakeSender(account, t.At)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/calls"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/numbers"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
@@ -101,7 +102,7 @@ func (s *Store) copied(ctx context.Context, path string) (how string, at time.Ti
 		return name + " is not beside it, so it was copied from another place", at, nil
 	case known != token && known != before:
 		return "it is older than " + name + ", which was written when the daemon started last", at, nil
-	case number != "" && fileNumber(path) != "" && number != fileNumber(path):
+	case number != "" && disk.FileNumber(path) != "" && number != disk.FileNumber(path):
 		return "its file is not the one that the daemon had open, but a copy of it", at, nil
 	}
 	later, err := s.callsLater(ctx, path+".calls")
@@ -123,7 +124,7 @@ func (s *Store) callsLater(ctx context.Context, path string) (later bool, err er
 			UNION ALL SELECT attempt FROM messages WHERE id = ?1`, []any{int64(one.Message), one.Attempt, tally.CountMessages.String(), tally.CountFollowed.String()}
 		if s.file == nil { // numbers come in blocks of a sequence there
 			query, args = fmt.Sprintf(`SELECT CASE WHEN last_value + %d > ?1 THEN CAST(?2 AS BIGINT) ELSE 0 END FROM message_numbers UNION ALL SELECT attempt FROM messages WHERE id = ?1`,
-				sequences[messageIDs].block), []any{int64(one.Message), one.Attempt}
+				numbers.Messages.Block()), []any{int64(one.Message), one.Attempt}
 		}
 		if run, part, is := one.Upload(); is {
 			query, args = `SELECT CASE WHEN max(id) > ?1 THEN ?2 ELSE 0 END FROM runs UNION ALL SELECT attempt FROM parts WHERE run_id = ?1 AND number = ?3`, []any{run, one.Attempt, part}
@@ -153,7 +154,7 @@ func readInstance(path string) (token int64, number string, err error) {
 }
 
 func writeInstance(path string, token int64) error {
-	return disk.WriteFile(instanceFile(path), fmt.Appendf(nil, "%s\n%x\n%s\n", instanceMagic, token, fileNumber(path))) //nolint:wrapcheck // sign says what for
+	return disk.WriteFile(instanceFile(path), fmt.Appendf(nil, "%s\n%x\n%s\n", instanceMagic, token, disk.FileNumber(path))) //nolint:wrapcheck // sign says what for
 }
 
 // sign gives the data a new token. The one that the file has is good until the file has the new one, however often a start ends in

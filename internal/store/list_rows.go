@@ -13,6 +13,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/reach"
 	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
@@ -279,7 +280,7 @@ func (s *Store) FilesTo(ctx context.Context, phones []messaging.Phone, since tim
 		args = append(args, engine.Micro(since))
 		err = s.Rows(ctx, `SELECT DISTINCT l.phone, p.run_id, r.job, r.category, p.claimed_at FROM list_rows l
 			JOIN parts p ON p.list_id = l.run_id JOIN runs r ON r.id = p.run_id JOIN part_rows x ON `+HasRow("l.number")+`
-			WHERE l.phone <> '' AND l.number > 0 AND l.phone IN (`+in+`) AND p.claimed_at > 0 AND p.claimed_at >= ?`+strconv.Itoa(len(args))+` AND `+mayHaveArrived, args, func(r *engine.Row) error {
+			WHERE l.phone <> '' AND l.number > 0 AND l.phone IN (`+in+`) AND p.claimed_at > 0 AND p.claimed_at >= ?`+strconv.Itoa(len(args))+` AND `+reach.MayHaveArrived, args, func(r *engine.Row) error {
 			out = append(out, messaging.Contacted{Phone: r.Phone(), Run: messaging.RunID(r.Int()), Trigger: r.Text(), Category: messaging.Category(r.Text()), At: r.Time()})
 			return r.Err
 		})
@@ -293,14 +294,11 @@ func HasRow(number string) string {
 		(SELECT max(y.first_row) FROM part_rows y WHERE y.run_id = p.run_id AND y.part = p.number AND y.first_row <= ` + number + `)`
 }
 
-// mayHaveArrived is the condition on a part p that those on it got its file, or may have.
-const mayHaveArrived = `(p.state = 'uploading' OR p.state = 'accepted' OR p.state = 'in_doubt')`
-
 // An empty text is added to the phone because SQLite plans a statement anew each time that a bare parameter is bound which may decide whether an
 // index with a condition helps, here that of phones that are not empty: it took nine tenths of the query.
 var pastPartsSQL = engine.SQL(`SELECT DISTINCT p.run_id, p.number, p.claimed_at, r.category, r.job FROM list_rows l
 		JOIN parts p ON p.list_id = l.run_id JOIN runs r ON r.id = p.run_id JOIN part_rows x ON ` + HasRow("l.number") + `
-		WHERE l.phone = ?1 || '' AND l.phone <> '' AND l.number > 0 AND p.claimed_at >= ?2 AND ` + mayHaveArrived)
+		WHERE l.phone = ?1 || '' AND l.phone <> '' AND l.number > 0 AND p.claimed_at >= ?2 AND ` + reach.MayHaveArrived)
 
 // pastParts calls each for the files with a phone that were uploaded since then, are being uploaded, or may have been: once for a file, however
 // often the phone stands on it.

@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/reach"
 )
 
 // The rules of the due moment are asked inside the claim's own commit, with facts as that commit sees them. So two
@@ -25,7 +26,7 @@ type atDue struct {
 	now      time.Time
 	triggers []string // every name there is, read at the first look
 	phones   map[messaging.Phone]*sentTo
-	contacts *contactSet                      // of the account; nil before the first look
+	contacts *reach.Contacts                  // of the account; nil before the first look
 	flying   map[int64]bool                   // contacts that its messages are on their way to
 	beside   int                              // how many of flying are not among contacts
 	windows  map[string]*messaging.UsedWindow // of triggers with a rate; as they are with what this claim takes
@@ -139,13 +140,13 @@ func (a *atDue) lock(t *Tx, found []claimed) (busy map[messaging.Phone]bool, err
 
 // asks notes what the rules are going to look at for a round of a claim: the phones that are new to it, and in t.locked what is shared.
 func (a *atDue) asks(t *Tx, found []claimed) (phones []*sentTo, err error) {
-	reach := false
+	accountLocked := false
 	t.locked = t.locked[:0]
 	for i := range found {
 		d := &found[i].Message
 		needs := a.rules.Needs(d)
-		if needs.Account > 0 && !reach {
-			reach, t.locked = true, append(t.locked, reachLock(d.Account, a.hash))
+		if needs.Account > 0 && !accountLocked {
+			accountLocked, t.locked = true, append(t.locked, reachLock(d.Account, a.hash))
 		}
 		if needs.Window && a.windows[d.Trigger] == nil {
 			if a.windows == nil {
@@ -166,7 +167,7 @@ func (a *atDue) asks(t *Tx, found []claimed) (phones []*sentTo, err error) {
 		}
 		to, since := a.phones[d.Phone], engine.Micro(a.now.Add(-back))
 		if to == nil {
-			to = &sentTo{phone: d.Phone, since: since, contact: contactHash(d.Phone, a.hash), hashes: hashesTo(d.Phone, a.triggers, a.hash)}
+			to = &sentTo{phone: d.Phone, since: since, contact: reach.HashOf(d.Phone, a.hash), hashes: hashesTo(d.Phone, a.triggers, a.hash)}
 			a.phones[d.Phone] = to
 			phones = append(phones, to)
 		}
@@ -215,7 +216,7 @@ func (a *atDue) mayGo(t *Tx, d *claimed, allowed []claimed) (v messaging.Verdict
 		to.sends = messaging.AddSend(to.sends, a.begins(d))
 	}
 	if a.contacts != nil {
-		a.flies(contactHash(d.Phone, a.hash))
+		a.flies(reach.HashOf(d.Phone, a.hash))
 	}
 	if !v.Window.IsZero() {
 		a.use(d.Trigger, v.Window)
@@ -318,15 +319,15 @@ func (a *atDue) account(t *Tx, d *claimed, back time.Duration, allowed []claimed
 			return err
 		}
 		a.flying = map[int64]bool{}
-		if err := t.flying(d.Account, since, a.hash, a.flies); err != nil {
+		if err := reach.Flying(t.Tx, d.Account, since, a.hash, a.flies); err != nil {
 			return err
 		}
 		for i := range allowed {
-			a.flies(contactHash(allowed[i].Phone, a.hash))
+			a.flies(reach.HashOf(allowed[i].Phone, a.hash))
 		}
 	}
-	own := contactHash(d.Phone, a.hash)
-	f.Contacts, f.New = len(a.contacts.last)+a.beside, !a.flying[own] && !a.contacts.has(own)
+	own := reach.HashOf(d.Phone, a.hash)
+	f.Contacts, f.New = a.contacts.Count()+a.beside, !a.flying[own] && !a.contacts.Has(own)
 	return nil
 }
 
@@ -336,7 +337,7 @@ func (a *atDue) flies(hash int64) {
 		return
 	}
 	a.flying[hash] = true
-	if !a.contacts.has(hash) {
+	if !a.contacts.Has(hash) {
 		a.beside++
 	}
 }
@@ -568,7 +569,7 @@ func (s *Store) ReviewDeferred(ctx context.Context) (n int64, err error) {
 				}
 				moved += changed
 			}
-			t.wakeSender(EveryAccount, t.At)
+			t.wakeSender(messaging.EveryAccount, t.At)
 			return nil
 		})
 		if n += moved; err != nil {
@@ -585,21 +586,7 @@ var wasSent = `claimed_at >= ?2 AND (state = 'sending' OR state = 'accepted' OR 
 
 // WasDroppedInDoubt is the condition on a message that nobody will send it any more although it may have reached the phone.
 func WasDroppedInDoubt(message string) string {
-	return `((` + message + `.state = 'dropped' OR ` + message + `.state = 'cancelled') AND ` + hadDoubt(message) + `)`
-}
-
-// hadDoubt is the condition on a message that one of its attempts may have been taken.
-func hadDoubt(message string) string {
-	return `EXISTS (SELECT 1 FROM attempts a WHERE a.message = ` + message + `.id AND a.state = 'in_doubt')`
-}
-
-// droppedInDoubt selects columns of messages d that were dropped or cancelled and may have arrived. and is a further condition. It is a union
-// of one query for each state, because SQLite uses the index messages_unsent only then.
-func droppedInDoubt(columns, and string) string {
-	of := func(state string) string {
-		return `SELECT ` + columns + ` FROM messages d WHERE d.state = '` + state + `' AND ` + and + ` AND ` + hadDoubt("d")
-	}
-	return of("dropped") + ` UNION ALL ` + of("cancelled")
+	return `((` + message + `.state = 'dropped' OR ` + message + `.state = 'cancelled') AND ` + reach.HadDoubt(message) + `)`
 }
 
 // onlyDeferred is the condition on a message that it waits for nothing but what a rule said.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/numbers"
 )
 
 // A Retry asks for messages that events caused and that surely did not reach the phone to be sent
@@ -191,7 +192,7 @@ func (t *Tx) enqueueEventRetry(d *messaging.Message, now, due, expires time.Time
 	if dry {
 		return "", nil
 	}
-	next, err := t.allocate(messageIDs)
+	next, err := t.allocate(numbers.Messages)
 	if err != nil {
 		return "", err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/numbers"
 )
 
 // Data moves from one engine to the other while nobody uses it (package transfer copies it). What is here opens both places for that, and
@@ -138,20 +139,14 @@ func NewFile(ctx context.Context, path string) (*sql.DB, error) {
 	return engine.OpenFile(path, "PRAGMA synchronous = OFF", "PRAGMA journal_mode = OFF", "PRAGMA cache_size = -65536", "PRAGMA temp_store = MEMORY")
 }
 
-// A Querier is a side that rows are read from.
-type Querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 // The counters of one place alone: which data it is, how far its keys are written, what its file has to do, what was moved.
 const (
-	numbersPrefix = "numbers/"
-	movedAt       = "moved/at"
-	movedTo       = "moved/to"
-	expectedAt    = "expected/at"
+	movedAt    = "moved/at"
+	movedTo    = "moved/to"
+	expectedAt = "expected/at"
 )
 
 // IsOfOnePlace reports whether a counter is of the place that it is in, and does not move.
 func IsOfOnePlace(counter string) bool {
-	return counter == rewriteDue || slices.ContainsFunc([]string{"instance/", "keyed/", "moved/", "expected/", numbersPrefix}, func(prefix string) bool { return strings.HasPrefix(counter, prefix) })
+	return counter == rewriteDue || slices.ContainsFunc([]string{"instance/", "keyed/", "moved/", "expected/", numbers.Prefix}, func(prefix string) bool { return strings.HasPrefix(counter, prefix) })
 }

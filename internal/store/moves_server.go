@@ -120,9 +120,9 @@ func notHere(where string, moved, expected int64) error {
 }
 
 // arrived is an *UnfinishedError for those who read where data should have come to and did not.
-func arrived(ctx context.Context, q Querier, where string) error {
-	expected, err := readNumber(ctx, q, `SELECT coalesce(max(value), 0) FROM counts WHERE name = '`+expectedAt+`'`)
-	if err != nil {
+func arrived(ctx context.Context, reads engine.Pool, where string) error {
+	var expected int64
+	if err := reads.Scan(ctx, `SELECT coalesce(max(value), 0) FROM counts WHERE name = ?1`, []any{expectedAt}, &expected); err != nil {
 		return err
 	}
 	return notHere(where, 0, expected)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/numbers"
 )
 
 // Changes that receivers under webhooks_out want to know are noted where they are made and written at the end of the same
@@ -60,7 +61,7 @@ func (o *outgoing) write(t *Tx) error {
 			subject = -int64(c.Run)
 		}
 		for _, receiver := range n.to {
-			id, err := t.allocate(outgoingIDs)
+			id, err := t.allocate(numbers.Outgoing)
 			if err == nil {
 				err = t.Put(insertOutgoingSQL, id, receiver, subject, int64(c.Event), string(c.Phone), n.kind, string(body), t.At)
 			}

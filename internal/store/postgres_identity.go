@@ -37,7 +37,7 @@ func (s *Store) settlePlace(ctx context.Context, conn *pgx.Conn) (err error) {
 	s.beat.Log.Store(flushed)
 	s.place.Store(&found)
 	if known != nil {
-		s.numbers.forgetNumbers() // the server may give them out again
+		s.numbers.Forget() // the server may give them out again
 	}
 	return nil
 }

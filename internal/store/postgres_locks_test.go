@@ -11,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/reach"
 	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
@@ -81,7 +82,7 @@ func TestWhatTransactionsDoNotWaitFor(t *testing.T) {
 	if _, err := s.Accept(t.Context(), []messaging.Plan{plan("2", "447700900002", messaging.Planned), plan("3", "447700900003", messaging.Planned)}); err != nil {
 		t.Fatal(err)
 	}
-	held := engine.LockOf(contactHash("447700900002", s.hash))
+	held := engine.LockOf(reach.HashOf("447700900002", s.hash))
 	do("SELECT pg_advisory_lock($1)", held)
 	if got := claim(); !slices.Equal(got, []messaging.Phone{"447700900003"}) {
 		t.Errorf("while another has a contact %v are claimed", got)

@@ -130,7 +130,7 @@ func (n *peerNotices) apply(ctx context.Context, fresh []notice) error {
 		due = engine.Micro(n.s.now()) // what it held may go
 	}
 	if due != 0 && n.s.writer.hooks.due != nil {
-		n.s.writer.hooks.due(EveryAccount, engine.Moment(due))
+		n.s.writer.hooks.due(messaging.EveryAccount, engine.Moment(due))
 	}
 	return nil
 }

@@ -2,12 +2,13 @@ package store
 
 import (
 	"fmt"
-	"sync"
-	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/lowwater"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
+	"github.com/nudgewire/nudgewire/internal/store/numbers"
+	"github.com/nudgewire/nudgewire/internal/store/reach"
 	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
@@ -15,52 +16,9 @@ import (
 // database; its memory is that of one transaction.
 type manyWriters struct {
 	engine  *engine.Postgres
-	numbers *numbers       // of all writers of the process, so that they grow with time
-	wakes   *nodes.WakeUps // of the process, too
+	numbers *numbers.Blocks // of all writers of the process, so that they grow with time
+	wakes   *nodes.WakeUps  // of the process, too
 }
-
-// numbers are what a process has taken of each sequence for itself alone.
-type numbers struct {
-	mu     sync.Mutex
-	blocks [sequenceCount]block
-}
-
-type block struct {
-	next, end int64
-	taken     time.Time
-}
-
-// fill takes in a new block, unless another writer was faster and got a later one.
-func (n *numbers) fill(of sequence, first int64) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if first >= n.blocks[of].next {
-		n.blocks[of] = block{next: first, end: first + sequences[of].block, taken: time.Now()}
-	}
-}
-
-// takeNumbers gives some without a gap; ok is false where a new block is needed.
-func (n *numbers) takeNumbers(of sequence, some int64) (first int64, ok bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	b := &n.blocks[of]
-	if b.end-b.next < some || time.Since(b.taken) > blockFor {
-		return 0, false
-	}
-	first = b.next
-	b.next += some
-	return first, true
-}
-
-// forgetNumbers forgets what is left: another may have been given it, too.
-func (n *numbers) forgetNumbers() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.blocks = [sequenceCount]block{}
-}
-
-// blockFor is how long numbers of a block are given out, so that numbers grow with time.
-const blockFor = time.Second
 
 func (m *manyWriters) begin(t *Tx) error { return t.engine.Begin() }
 
@@ -77,22 +35,8 @@ func (m *manyWriters) settle(t *Tx, err error) error {
 	return err
 }
 
-var nextBlockSQL = engine.PostgresSQL(`SELECT nextval($1::text::regclass)`)
-
-func (m *manyWriters) allocate(t *Tx, of sequence, n int64) (first int64, err error) {
-	if n > sequences[of].block {
-		return 0, fmt.Errorf("%d numbers at once; at most %d can be had", n, sequences[of].block)
-	}
-	for {
-		first, ok := m.numbers.takeNumbers(of, n)
-		if ok {
-			return first, nil
-		}
-		err := t.Query(nextBlockSQL, func(r *engine.Row) error { m.numbers.fill(of, r.Int()); return r.Err }, sequences[of].name)
-		if err != nil {
-			return 0, fmt.Errorf("numbers: %w", err)
-		}
-	}
+func (m *manyWriters) allocate(t *Tx, of numbers.Sequence, n int64) (first int64, err error) {
+	return m.numbers.Take(t.Tx, of, n)
 }
 
 func (m *manyWriters) lock(_ *Tx, hashes, read []int64) error {
@@ -120,21 +64,12 @@ func (m *manyWriters) sweeping(*Tx) (kept func(int64)) { return func(int64) {} }
 
 func (m *manyWriters) swept(*Tx) {}
 
-func (m *manyWriters) contacts(t *Tx, account string, since int64, hash func(...string) int64) (*contactSet, error) {
+func (m *manyWriters) contacts(t *Tx, account string, since int64, hash func(...string) int64) (*reach.Contacts, error) {
 	// One claim of the account after the other, and each sees what those before it took.
 	if err := m.lock(t, []int64{reachLock(account, hash)}, nil); err != nil {
 		return nil, fmt.Errorf("contacts of the account: %w", err)
 	}
-	c := &contactSet{from: since - contactSlack, last: map[int64]int64{}, hash: hash}
-	err := t.readMessages(c, account)
-	if err == nil {
-		err = t.readFiles(c, account)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("contacts of the account: %w", err)
-	}
-	c.trim(since - contactSlack)
-	return c, nil
+	return reach.Read(t.Tx, account, since, hash)
 }
 
 // reachLock is what those lock who ask how many contacts an account reached.
@@ -156,7 +91,7 @@ func (m *manyWriters) lockNotes(t *Tx, wantsToKnow bool) error {
 	return t.Put(noteSQL)
 }
 
-func (m *manyWriters) lowWater() *lowWater { return nil }
+func (m *manyWriters) lowWater() *lowwater.Marks { return nil }
 
 // What owners hold that live is theirs, and must not fill the list. They end it themselves where a lease is over: only
 // they know whether the call goes on. Of whom this process has the folder ($3) it knows that it is

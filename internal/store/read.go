@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/numbers"
 )
 
 // defaultLimit is the length of a list whose filter names none.
@@ -79,7 +80,7 @@ func (s *Store) keyedEvents(ctx context.Context, phones []messaging.Phone) (ids 
 	if err == nil && s.commits == nil && s.file != nil { // what a process that ended in a crash had in memory stands in no table
 		list, args := engine.ListOf(phones)
 		var more []int64
-		more, err = List(ctx, s, `SELECT id FROM events WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = '`+eventsKeyed+`') AND phone IN (`+list+`)`, args, engine.Number[int64])
+		more, err = List(ctx, s, `SELECT id FROM events WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = '`+numbers.EventsKeyed+`') AND phone IN (`+list+`)`, args, engine.Number[int64])
 		ids = append(ids, more...)
 		slices.Sort(ids)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/numbers"
 )
 
 const contactedColumns = `d.id, d.phone, d.trigger_name, d.run_id, d.category`
@@ -67,7 +68,7 @@ func (s *Store) sentToBeside(ctx context.Context, phones []messaging.Phone, sinc
 	}
 	var ids []int64
 	if s.file != nil {
-		ids, err = List(ctx, s, `SELECT id FROM messages WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = ?1)`, []any{messagesKeyed}, engine.Number[int64])
+		ids, err = List(ctx, s, `SELECT id FROM messages WHERE id > (SELECT coalesce(max(value), 0) FROM counters WHERE name = ?1)`, []any{numbers.MessagesKeyed}, engine.Number[int64])
 	}
 	for some := range slices.Chunk(phones, engine.PerList) {
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/numbers"
 	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
@@ -42,7 +43,7 @@ func (s *Store) StartRunOf(ctx context.Context, r messaging.Run, parts []messagi
 		if err != nil || id != 0 {
 			return err
 		}
-		n, err := t.allocate(runIDs)
+		n, err := t.allocate(numbers.Runs)
 		if err != nil {
 			return err
 		}

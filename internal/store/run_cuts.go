@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
+	"github.com/nudgewire/nudgewire/internal/store/reach"
 )
 
 // A part is cut outside the writer, by facts of each contact (messaging.DueFacts) that others may change meanwhile, in this process or on
@@ -67,7 +68,7 @@ type cutNotes []contactChange
 // noteContact says that a fact of a contact changes in this commit, so that a part which is being cut by it is asked about it once more.
 func (t *Tx) noteContact(phone messaging.Phone, fact contactFact) {
 	if phone != "" {
-		t.cuts = append(t.cuts, contactChange{fact, contactHash(phone, keyindex.Hash)})
+		t.cuts = append(t.cuts, contactChange{fact, reach.HashOf(phone, keyindex.Hash)})
 	}
 }
 

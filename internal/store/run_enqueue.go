@@ -9,6 +9,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/numbers"
 	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
@@ -111,7 +112,7 @@ func (t *Tx) enqueueRows(run messaging.RunID, first int64, rows []messaging.Mess
 		return nil
 	}
 	n := int64(len(rows))
-	id, err := t.peers.allocate(t, messageIDs, n)
+	id, err := t.peers.allocate(t, numbers.Messages, n)
 	if err == nil {
 		err = t.Put(insertRowsSQL, int64(run), first, n, id)
 	}

@@ -6,17 +6,13 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/reach"
 )
-
-// contactHash is what a phone is known by where the phone itself is not kept.
-func contactHash(phone messaging.Phone, hash func(...string) int64) int64 {
-	return hash("contact", string(phone))
-}
 
 func contactHashes(phones []messaging.Phone, hash func(...string) int64) []int64 {
 	all := make([]int64, len(phones))
 	for i, phone := range phones {
-		all[i] = contactHash(phone, hash)
+		all[i] = reach.HashOf(phone, hash)
 	}
 	return all
 }
@@ -51,18 +47,18 @@ func (t *Tx) room(q *roomAsked) (room messaging.Room, err error) {
 		return room, err
 	}
 	beside := map[int64]bool{} // that are not among reached
-	err = t.flying(q.Account, since, q.hash, func(contact int64) {
-		if !reached.has(contact) {
+	err = reach.Flying(t.Tx, q.Account, since, q.hash, func(contact int64) {
+		if !reached.Has(contact) {
 			beside[contact] = true
 		}
 	})
 	if err != nil {
 		return room, err
 	}
-	room.Contacts = int64(len(reached.last) + len(beside))
+	room.Contacts = int64(reached.Count() + len(beside))
 	free, wanted := q.Most-room.Contacts, int64(0)
 	for _, contact := range q.contacts {
-		if !reached.has(contact) && !beside[contact] {
+		if !reached.Has(contact) && !beside[contact] {
 			beside[contact] = true
 			wanted++
 		}
@@ -73,7 +69,7 @@ func (t *Tx) room(q *roomAsked) (room messaging.Room, err error) {
 		}
 	}
 	if room.Fits < len(q.Phones) {
-		if at := reached.leaves(min(wanted, q.Least) - free); at > 0 {
+		if at := reached.Leaves(min(wanted, q.Least) - free); at > 0 {
 			room.Next = engine.Moment(at).Add(q.Per)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/numbers"
 	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
@@ -85,7 +86,7 @@ func (t *Tx) enqueueRowRetry(run *messaging.Run, number int64, d *messaging.Mess
 		Run: run.ID, Trigger: d.Trigger, Key: messaging.RowKey(run.ID, number), Phone: d.Phone, SentAs: d.SentAs, Category: d.Category,
 		DueAt: due, ExpiresAt: expires, CreatedAt: now, Config: run.Config, Zone: d.Zone, Account: d.Account, Tries: d.Tries,
 	}
-	id, err := t.allocate(messageIDs)
+	id, err := t.allocate(numbers.Messages)
 	if err == nil {
 		err = t.enqueueRow(id, &again, send, d.ID)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
+	"github.com/nudgewire/nudgewire/internal/store/numbers"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
@@ -112,16 +113,10 @@ func (w *singleWriter) flushForGood(t *Tx) error {
 	return t.markFlushed(&w.ids)
 }
 
-// Counters up to whose rows every key is in the table.
-const (
-	eventsKeyed   = "keyed/events"
-	messagesKeyed = "keyed/messages"
-)
-
-func (t *Tx) markFlushed(upTo *[sequenceCount]int64) error {
-	err := t.Put(tally.SetCountSQL, eventsKeyed, upTo[eventIDs])
+func (t *Tx) markFlushed(upTo *numbers.Newest) error {
+	err := t.Put(tally.SetCountSQL, numbers.EventsKeyed, upTo[numbers.Events])
 	if err == nil {
-		err = t.Put(tally.SetCountSQL, messagesKeyed, upTo[messageIDs])
+		err = t.Put(tally.SetCountSQL, numbers.MessagesKeyed, upTo[numbers.Messages])
 	}
 	return Wrap(err, "keys")
 }
@@ -130,13 +125,13 @@ func (t *Tx) markFlushed(upTo *[sequenceCount]int64) error {
 // keyindex.DefaultLimit after a crash, all of them where the table is new.
 func (w *singleWriter) loadKeys(ctx context.Context, s *Store) error {
 	marks := map[string]int64{}
-	err := s.Rows(ctx, `SELECT name, value FROM counters WHERE name = ?1 OR name = ?2`, []any{eventsKeyed, messagesKeyed}, func(r *engine.Row) error {
+	err := s.Rows(ctx, `SELECT name, value FROM counters WHERE name = ?1 OR name = ?2`, []any{numbers.EventsKeyed, numbers.MessagesKeyed}, func(r *engine.Row) error {
 		name := r.Text()
 		marks[name] = r.Int()
 		return nil
 	})
 	if err == nil {
-		err = w.loadPages(ctx, s, marks[eventsKeyed], w.ids[eventIDs], `SELECT received_at, hash, id, connector, content_key, phone FROM events WHERE id > ?1 AND id <= ?2`, func(r *engine.Row) error {
+		err = w.loadPages(ctx, s, marks[numbers.EventsKeyed], w.ids[numbers.Events], `SELECT received_at, hash, id, connector, content_key, phone FROM events WHERE id > ?1 AND id <= ?2`, func(r *engine.Row) error {
 			day, hash, id := r.Int()/dayMicros, r.Int(), r.Int()
 			w.keys.Remember(key{Part: day, Hash: hash, ID: id})
 			if connector, content := r.Text(), r.Text(); content != "" {
@@ -149,7 +144,7 @@ func (w *singleWriter) loadKeys(ctx context.Context, s *Store) error {
 		})
 	}
 	if err == nil {
-		err = w.loadPages(ctx, s, marks[messagesKeyed], w.ids[messageIDs], `SELECT id, correlation, trigger_name, correlation_key, phone, other_keys FROM messages
+		err = w.loadPages(ctx, s, marks[numbers.MessagesKeyed], w.ids[numbers.Messages], `SELECT id, correlation, trigger_name, correlation_key, phone, other_keys FROM messages
 			WHERE id > ?1 AND id <= ?2 AND event_id <> 0`, func(r *engine.Row) error {
 			id, correlation, trigger, text, phone := r.Int(), r.Int(), r.Text(), r.Text(), r.Text()
 			w.keys.Remember(key{Part: correlations, Hash: correlation, ID: id})

@@ -13,6 +13,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
+	"github.com/nudgewire/nudgewire/internal/store/numbers"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
@@ -123,7 +124,7 @@ type Store struct {
 	folder  *sqlite.Lock                 // of what this process notes for itself, where the data is no file
 	notices *nodes.Notices               // of other nodes; nil where there are none
 	place   atomic.Pointer[engine.Place] // where the data lives; nil before the first connection, and where it is a file
-	numbers numbers                      // of all writers of the process, so that they grow with time
+	numbers numbers.Blocks               // of all writers of the process, so that they grow with time
 	scratch bool                         // Options.Scratch
 
 	holding sync.Mutex                       // one change of holds at a time, with its reading back

@@ -7,14 +7,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // fillRows is how many rows a transaction has.
 const fillRows = 1 << 14
 
 // fillTable writes what it reads into a file's table, in the order of the table, and compares.
-func (o *Options) fillTable(ctx context.Context, to *sql.DB, from store.Querier, t *ledgerTable, done *Result) (err error) {
+func (o *Options) fillTable(ctx context.Context, to *sql.DB, from engine.Querier, t *ledgerTable, done *Result) (err error) {
 	if _, err := to.ExecContext(ctx, `DELETE FROM `+t.name); err != nil { //nolint:gosec // a name of the schema; it may begin with rows
 		return err
 	}

@@ -31,7 +31,7 @@ func empty(ctx context.Context, s *store.ServerToMove, tables []ledgerTable) err
 }
 
 // copyTable copies what is read of a table into the open transaction, and compares.
-func (o *Options) copyTable(ctx context.Context, to *store.ServerToMove, from store.Querier, t *ledgerTable, done *Result) error {
+func (o *Options) copyTable(ctx context.Context, to *store.ServerToMove, from engine.Querier, t *ledgerTable, done *Result) error {
 	r, err := t.read(ctx, from, false)
 	if err != nil {
 		return err

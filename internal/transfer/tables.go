@@ -12,6 +12,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
 // A ledgerTable is a table that both engines have, as the file says it.
@@ -26,7 +27,7 @@ type ledgerTable struct {
 func (t *ledgerTable) list() string { return strings.Join(t.columns, ", ") }
 
 // readTables lists what moves. What only PostgreSQL has is of processes that run, and of nobody else.
-func readTables(ctx context.Context, file store.Querier) (out []ledgerTable, err error) {
+func readTables(ctx context.Context, file engine.Querier) (out []ledgerTable, err error) {
 	rows, err := file.QueryContext(ctx, `SELECT t.name, c.name, c.type = 'TEXT', c.pk FROM sqlite_master t, pragma_table_info(t.name) c
 		WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' AND t.name <> '`+goose.DefaultTablename+`' ORDER BY t.name, c.cid`)
 	if err != nil {
@@ -74,7 +75,7 @@ type rowReader struct {
 	fail  error
 }
 
-func (t *ledgerTable) read(ctx context.Context, q store.Querier, order bool) (*rowReader, error) {
+func (t *ledgerTable) read(ctx context.Context, q engine.Querier, order bool) (*rowReader, error) {
 	query := `SELECT ` + t.list() + ` FROM ` + t.name
 	if order && len(t.key) > 0 {
 		query += ` ORDER BY ` + strings.Join(t.key, ", ")
@@ -144,7 +145,7 @@ func (d *digest) add(row []any) error {
 const progressEvery = 1 << 13
 
 // compare reads a table back and holds it against what was read of the other side.
-func (o *Options) compare(ctx context.Context, q store.Querier, t *ledgerTable, want digest, done *Result) error {
+func (o *Options) compare(ctx context.Context, q engine.Querier, t *ledgerTable, want digest, done *Result) error {
 	r, err := t.read(ctx, q, false)
 	if err != nil {
 		return err

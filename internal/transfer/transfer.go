@@ -19,6 +19,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
+	"github.com/nudgewire/nudgewire/internal/store/numbers"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -107,12 +108,12 @@ func (o *Options) toPostgres(ctx context.Context, done *Result) (err error) {
 			return err
 		}
 	}
-	last, err := store.NewestNumbers(ctx, s)
+	last, err := numbers.Find(ctx, s)
 	if err != nil {
 		return err
 	}
 	return store.Wrap(inTurn(
-		func() error { return to.GoOnBehind(ctx, last) },
+		func() error { return numbers.GoOnBehind(ctx, to.Conn, last) },
 		func() error { return to.TakeKey(ctx, engine.Path(o.From)) },
 		func() error { return carryNotes(o.From, o.To) },
 		func() error { return store.MarkMoved(engine.Path(o.From), to.Where) },
@@ -174,12 +175,12 @@ func (o *Options) toFile(ctx context.Context, done *Result) (err error) {
 	if err := from.Exec(ctx, `COMMIT`); err != nil {
 		return err
 	}
-	last, err := from.Given(ctx)
+	last, err := numbers.Given(ctx, from.Conn)
 	if err != nil {
 		return err
 	}
 	return store.Wrap(inTurn(
-		func() error { return store.KeepNumbers(ctx, to, last) },
+		func() error { return numbers.Keep(ctx, to, last) },
 		to.Close,
 		func() error { return syncFile(temp) },
 		func() error { return removeNotes(path) }, // of data that was here before

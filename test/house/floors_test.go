@@ -26,7 +26,7 @@ var floors = map[string]int{
 	"internal/webhooks": 5, "internal/simulation": 5, "internal/signin": 5,
 	"internal/delivery/sender": 4, "internal/delivery/tracker": 4, "internal/delivery/enricher": 4, "scheduler": 4, "internal/alerts": 4, "internal/outbox": 4, "internal/sandbox": 4, "internal/backup": 4, "internal/report": 4, "internal/history": 4, "internal/contacts": 4, "internal/drift": 4, "internal/auth": 4, "internal/privacy": 4, "internal/transfer": 4,
 	"internal/triggers": 3, "internal/store": 3, "connectors": 3,
-	"internal/store/commit": 2, "internal/store/stored": 2, "internal/store/tally": 2,
+	"internal/store/commit": 2, "internal/store/lowwater": 2, "internal/store/numbers": 2, "internal/store/reach": 2, "internal/store/stored": 2, "internal/store/tally": 2,
 	"connectors/mapping": 1, "connectors/optout": 1, "connectors/problems": 0, "connectors/signatures": 0,
 	"internal/expressions": 1, "internal/duerules": 1, "internal/store/engine": 1, "internal/store/calls": 1,
 	"internal/messaging": 0, "apiclient": 0, "examples": 0, "test/testserver": 0,

@@ -110,7 +110,7 @@ func (s suite) sendersAreWokenByAccount(t *testing.T) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	// A node may hear its own notice, which is for all accounts.
-	woken := slices.DeleteFunc(l.dueOf, func(name string) bool { return name == store.EveryAccount })
+	woken := slices.DeleteFunc(l.dueOf, func(name string) bool { return name == messaging.EveryAccount })
 	same(t, "woken for a send", []string{"brand-b", ""}, woken)
 	same(t, "woken for a look", []string{"brand-b"}, l.pollOf)
 }

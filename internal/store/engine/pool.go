@@ -169,3 +169,8 @@ func openPool(db *sql.DB, d Dialect, guard *sqlite.Guard) Pool {
 	db.SetMaxIdleConns(MostReaders)
 	return Pool{DB: db, dialect: d, guard: guard}
 }
+
+// A Querier is a side that rows are read from.
+type Querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package store
+package disk
 
 import (
 	"os"
@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// fileNumber is the number that the system gave the file at path, which a copy does not have; "" where it is not known.
-func fileNumber(path string) string {
+// FileNumber is the number that the system gave the file at path, which a copy does not have; "" where it is not known.
+func FileNumber(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {
 		return ""

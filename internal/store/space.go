@@ -48,6 +48,12 @@ func (s *Store) Space(ctx context.Context) (v Space, err error) {
 
 const incrementalVacuum = 2
 
+// postgresSpace is what the database takes on its server, which gives room back by itself (autovacuum).
+func (s *Store) postgresSpace(ctx context.Context) (v Space, err error) {
+	err = s.Rows(ctx, `SELECT pg_database_size(current_database())`, nil, func(r *engine.Row) error { v.File, v.Gives, v.OnServer = r.Int(), true, true; return r.Err })
+	return v, Wrap(err, "space of the database")
+}
+
 // GiveBack gives some free pages back, in one commit, and says how many bytes that were: 0 once few are left.
 func (s *Store) GiveBack(ctx context.Context) (freed int64, err error) {
 	v, err := s.Space(ctx)

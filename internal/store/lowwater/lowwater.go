@@ -1,4 +1,5 @@
-package store
+// Package lowwater remembers for claims where a backlog of halted messages ends, so that it is walked once and not at each claim.
+package lowwater
 
 import (
 	"slices"
@@ -6,17 +7,16 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
 
-// lowWaterFor is how long a claim trusts what earlier ones left behind. It bounds how late an
+// trustFor is how long a claim trusts what earlier ones left behind. It bounds how late an
 // expired message that is halted is dropped.
-const lowWaterFor = int64(time.Minute / time.Microsecond)
+const trustFor = int64(time.Minute / time.Microsecond)
 
-// lowWater is the low-water mark of claims: for each account and lane a due time before which every waiting message is
-// halted, so that a backlog of them is walked once and not at each claim. It only saves work: zero is right at any
+// Marks are the low-water marks of claims: for each account and lane a due time before which every waiting message is
+// halted, so that a backlog of them is walked once and not at each claim. They only save work: zero is right at any
 // time, and nil is always zero. Times are microseconds.
-type lowWater struct {
+type Marks struct {
 	accounts atomic.Pointer[[]*accountMarks] // replaced whole by the one goroutine that claims
 }
 
@@ -25,7 +25,7 @@ type accountMarks struct {
 	at, since [len(messaging.Lanes)]atomic.Int64 // since is by the claims' clock
 }
 
-func (w *lowWater) of(account string) *accountMarks {
+func (w *Marks) of(account string) *accountMarks {
 	all := w.accounts.Load()
 	if all == nil {
 		return nil
@@ -38,8 +38,8 @@ func (w *lowWater) of(account string) *accountMarks {
 	return nil
 }
 
-// from is the mark of an account's lane.
-func (w *lowWater) from(account string, lane int, now int64) int64 {
+// From is the mark of an account's lane.
+func (w *Marks) From(account string, lane int, now int64) int64 {
 	if w == nil {
 		return 0
 	}
@@ -52,11 +52,11 @@ func (w *lowWater) from(account string, lane int, now int64) int64 {
 
 func (m *accountMarks) old(lane int, now int64) bool {
 	since := m.since[lane].Load()
-	return now-since >= lowWaterFor || now < since
+	return now-since >= trustFor || now < since
 }
 
-// raise takes in what a claim found from the mark on: the earliest, or nothing that is due.
-func (w *lowWater) raise(account string, lane int, now int64, found []claimed) {
+// Raise takes in what a claim found from the mark on: when the earliest was due, or now where nothing is.
+func (w *Marks) Raise(account string, lane int, now, due int64) {
 	if w == nil {
 		return
 	}
@@ -72,20 +72,17 @@ func (w *lowWater) raise(account string, lane int, now int64, found []claimed) {
 	if m.old(lane, now) {
 		m.since[lane].Store(now)
 	}
-	if len(found) > 0 {
-		now = engine.Micro(found[0].DueAt)
-	}
-	m.at[lane].Store(now)
+	m.at[lane].Store(due)
 }
 
-// lower is called for whatever is left waiting.
-func (w *lowWater) lower(account string, at int64) {
+// Lower is called for whatever is left waiting.
+func (w *Marks) Lower(account string, at int64) {
 	if w == nil || w.accounts.Load() == nil {
 		return
 	}
 	for _, m := range *w.accounts.Load() {
 		for lane := range m.at {
-			if (account == EveryAccount || account == m.name) && m.at[lane].Load() > at {
+			if (account == messaging.EveryAccount || account == m.name) && m.at[lane].Load() > at {
 				m.at[lane].Store(at)
 			}
 		}
