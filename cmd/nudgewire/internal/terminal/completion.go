@@ -12,6 +12,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/connectors"
 	"github.com/nudgewire/nudgewire/examples"
+	"github.com/nudgewire/nudgewire/internal/access"
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
@@ -21,23 +22,34 @@ import (
 type completer func(ctx context.Context) []string
 
 // AddCompletion gives every command below cmd the names that its arguments and flags take, for shells that
-// complete with Tab. What an argument is stands in the command's usage line: NAME, CONNECTOR, RUN.
+// complete with Tab. What an argument is stands in the command's usage line: NAME, CONNECTOR, RUN, given|withdrawn.
 func (c *CLI) AddCompletion(cmd *cobra.Command) {
 	flags := map[string]completer{
-		"trigger": c.triggerNames, "connector": c.connectorNames, "account": c.accountNames, "template": c.templateNames,
+		"trigger": c.triggerNames, "connector": c.connectorNames, "account": c.accountNames, "template": c.templateNames, "job": c.jobNames, "run": c.runNumbers,
+		"kind": c.eventKinds, "accept": c.connectorNames, "to": c.testNumbers,
 		"outcome":  wordList(server.OutcomeWords()...),
-		"class":    wordList(append(classWords(), "unknown")...),
+		"class":    wordList(append(words(messaging.ErrorClasses), "unknown")...),
 		"category": wordList(string(messaging.Marketing), string(messaging.Utility), string(messaging.Authentication)),
 		"channel":  wordList("phone", "email"),
 		"recipe":   recipeNames,
+		"role":     wordList(words(access.Roles)...),
+		"scope":    wordList(words(access.Scopes)...),
+		"by":       wordList("hour", "day"),
+		"group":    wordList("trigger", "job", "template", "country", "connector", "day"),
+		"method":   wordList("POST", "GET", "PUT", "PATCH", "DELETE"),
+		"shape":    wordList("flat", "string", "nested", "bare"), "log-level": wordList("debug", "info", "warn", "error"), "log-format": wordList("json", "console"),
 	}
-	arguments := map[string]map[string]completer{ // by what is above the command, then by the word in its usage
-		"nudgewire":            {"CONNECTOR": c.connectorNames},
-		"nudgewire jobs":       {"NAME": c.jobNames, "RUN": c.runNumbers},
-		"nudgewire triggers":   {"NAME": c.triggerNames},
-		"nudgewire connectors": {"NAME": c.connectorNames},
+	// By the word in the usage, the command's own path before it where that decides.
+	arguments := map[string]completer{
+		"CONNECTOR": c.connectorNames, "TRIGGER": c.triggerNames, "RUN": c.runNumbers, "VERSION": c.configVersions, "NAME|RUN": c.jobNames,
+		"nudgewire jobs NAME": c.jobNames, "nudgewire triggers NAME": c.triggerNames, "nudgewire connectors NAME": c.connectorNames,
+		"nudgewire user NAME": c.userNames, "nudgewire token ID|NAME": c.tokenNames,
+		"nudgewire alerts RECEIVER": c.alertReceivers, "nudgewire webhooks RECEIVER": c.outReceivers,
 	}
-	states := map[string][]string{"nudgewire jobs": server.RunWords(), "nudgewire messages": server.StateWords()}
+	flagsBelow := map[string]map[string][]string{ // by the command above
+		"nudgewire jobs":     {"state": server.RunWords(), "as": {"accepted", "resend"}, "only": {"retriable", "in_doubt"}},
+		"nudgewire messages": {"state": server.StateWords(), "as": {"accepted", "resend", "drop"}},
+	}
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {
@@ -48,12 +60,14 @@ func (c *CLI) AddCompletion(cmd *cobra.Command) {
 			above = cmd.Parent().CommandPath()
 		}
 		for name, f := range flags {
-			if cmd.LocalNonPersistentFlags().Lookup(name) != nil {
+			if flag := cmd.LocalNonPersistentFlags().Lookup(name); flag != nil && flag.Value.Type() != "bool" && (name != "to" || cmd.Name() == "send-test") {
 				registerFlag(cmd, name, f)
 			}
 		}
-		if cmd.Flags().Lookup("state") != nil && states[above] != nil {
-			registerFlag(cmd, "state", wordList(states[above]...))
+		for name, list := range flagsBelow[above] {
+			if cmd.Flags().Lookup(name) != nil {
+				registerFlag(cmd, name, wordList(list...))
+			}
 		}
 		if cmd.ValidArgsFunction != nil || cmd.HasSubCommands() || above == "" {
 			return
@@ -64,10 +78,15 @@ func (c *CLI) AddCompletion(cmd *cobra.Command) {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			word := strings.Trim(usage[len(args)], "[].")
-			if f := arguments[above][word]; f != nil {
-				return f(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
+			for _, key := range []string{above + " " + word, word} {
+				if f := arguments[key]; f != nil {
+					return f(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
+				}
 			}
-			if word == "FILE" || word == "DIR" {
+			switch {
+			case strings.Contains(word, "|") && strings.ToLower(word) == word:
+				return strings.Split(word, "|"), cobra.ShellCompDirectiveNoFileComp
+			case word == "FILE" || word == "DIR" || word == "FILE|FOLDER":
 				return nil, cobra.ShellCompDirectiveDefault
 			}
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -104,6 +123,15 @@ func (c *CLI) CompleteScope(cmd *cobra.Command, args []string, _ string) ([]stri
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
+// words are the values of a list of ours.
+func words[T ~string](list []T) []string {
+	out := make([]string, len(list))
+	for i, one := range list {
+		out[i] = string(one)
+	}
+	return out
+}
+
 func wordList(list ...string) completer { return func(context.Context) []string { return list } }
 
 func recipeNames(context.Context) (names []string) {
@@ -112,13 +140,6 @@ func recipeNames(context.Context) (names []string) {
 		names = append(names, r.Name+"\t"+r.About)
 	}
 	return names
-}
-
-func classWords() (classes []string) {
-	for _, class := range messaging.ErrorClasses {
-		classes = append(classes, string(class))
-	}
-	return classes
 }
 
 // look is the config, as far as it can be read: a shell that completes prints nothing about what is wrong with it.
@@ -177,4 +198,72 @@ func (c *CLI) runNumbers(ctx context.Context) (numbers []string) {
 		return err
 	})
 	return numbers
+}
+
+// eventKinds are those that the senders of the config can send, as --kind wants them.
+func (c *CLI) eventKinds(context.Context) (kinds []string) {
+	for _, r := range c.look().Receivers {
+		kinds = append(kinds, r.Info().Kinds...)
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
+}
+
+func (c *CLI) testNumbers(context.Context) (names []string) {
+	for _, one := range c.look().TestNumbers {
+		names = append(names, one.Name)
+	}
+	return names
+}
+
+func (c *CLI) alertReceivers(context.Context) (names []string) {
+	if plan := c.look().Alerts; plan != nil {
+		for _, r := range plan.Receivers {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
+func (c *CLI) outReceivers(context.Context) (names []string) {
+	if plan := c.look().Outgoing; plan != nil {
+		for _, r := range plan.Receivers {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
+// configVersions are those that were used lately, with when.
+func (c *CLI) configVersions(ctx context.Context) (versions []string) {
+	_ = c.WithReader(ctx, func(ask *server.Client) error { // without data there are none
+		all, err := server.ListVersions.Call(ctx, ask, server.AuditQuery{Limit: 20})
+		for _, v := range all {
+			versions = append(versions, v.Version+"\t"+c.Clock(v.At))
+		}
+		return err
+	})
+	return versions
+}
+
+func (c *CLI) userNames(ctx context.Context) (names []string) {
+	_ = c.WithReader(ctx, func(ask *server.Client) error { // without data there are none
+		all, err := server.ListUsers.Call(ctx, ask, server.None{})
+		for _, u := range all {
+			names = append(names, u.Name+"\t"+string(u.Role))
+		}
+		return err
+	})
+	return names
+}
+
+func (c *CLI) tokenNames(ctx context.Context) (names []string) {
+	_ = c.WithReader(ctx, func(ask *server.Client) error { // without data there are none
+		all, err := server.ListTokens.Call(ctx, ask, server.None{})
+		for _, t := range all {
+			names = append(names, t.Name+"\t"+t.State)
+		}
+		return err
+	})
+	return names
 }
