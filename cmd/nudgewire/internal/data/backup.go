@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
-	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/internal/backup"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
@@ -59,10 +58,9 @@ func (c commands) makeBackup(ctx context.Context, path string) error {
 	if err := onlyFile(dsn, "pg_basebackup or pg_dump make a backup of it"); err != nil {
 		return err
 	}
-	show, wipe := c.showProgress()
+	show, end := c.progress("making the backup")
 	r, err := backup.Make(ctx, path, backup.Options{DSN: dsn, Version: c.Version, Replace: c.Yes, Progress: show})
-	wipe()
-	if err != nil {
+	if end(); err != nil {
 		return c.failBackup(err)
 	}
 	if err := backup.Note(dsn, r); err != nil {
@@ -80,10 +78,9 @@ func onlyFile(dsn, instead string) error {
 }
 
 func (c commands) verifyBackup(ctx context.Context, path string) error {
-	show, wipe := c.showProgress()
+	show, end := c.progress("reading the backup")
 	r, err := backup.Check(ctx, path, show)
-	wipe()
-	if err != nil {
+	if end(); err != nil {
 		return c.failBackup(err)
 	}
 	if dsn, ok := c.StorageQuietly(); ok {
@@ -122,18 +119,16 @@ func sizeWords(n int64) string {
 	}
 }
 
-// showProgress draws how far something is in a line of the terminal; wipe clears it away. Nothing is drawn elsewhere.
-func (c commands) showProgress() (show func(doing string, done, all int64), wipe func()) {
-	if !terminal.Redraws(c.Err) || c.JSON || c.Quiet {
-		return nil, func() {}
-	}
+// progress is terminal.Working for what counts bytes.
+func (c commands) progress(doing string) (show func(doing string, done, all int64), end func()) {
+	detail, end := c.Working(doing)
 	return func(doing string, done, all int64) {
-		line := fmt.Sprintf("%s %s", doing, sizeWords(done))
 		if all > 0 {
-			line = fmt.Sprintf("%s %3d%% of %s", doing, done*100/all, sizeWords(all))
+			detail(fmt.Sprintf("%s %d%% of %s", doing, done*100/all, sizeWords(all)))
+			return
 		}
-		c.Warn("\r%s\x1b[K", terminal.CutTo(line, terminal.Columns(c.Err)-1))
-	}, func() { c.Warn("\r\x1b[K") }
+		detail(doing + " " + sizeWords(done))
+	}, end
 }
 
 // failBackup gives the errors of backups their exit statuses.

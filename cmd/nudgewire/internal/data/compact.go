@@ -53,7 +53,9 @@ func (c commands) compactFile(ctx context.Context, dsn string) error {
 		return exit.Fail(exit.Failed, "make room, or move the file to another disk", "%s is %.1f MB, and only %.1f MB are free beside it: twice its size may be needed", path, float64(info.Size())/1e6, float64(free)/1e6)
 	}
 	began := time.Now()
+	_, end := c.Working("writing the database anew")
 	before, after, err := store.Compact(ctx, dsn)
+	end()
 	if _, held := errors.AsType[*sqlite.LockedError](err); held {
 		return exit.Fail(exit.TryLater, `stop the daemon, then "nudgewire compact", then start it anew`, "%w", err)
 	}

@@ -23,10 +23,9 @@ The daemon that starts over it takes webhooks and sends nothing: nobody knows wh
 			if err := onlyFile(dsn, "pg_restore puts a dump into a new database"); err != nil {
 				return err
 			}
-			show, wipe := c.showProgress()
+			show, end := c.progress("restoring")
 			r, err := backup.Restore(cmd.Context(), args[0], backup.RestoreOptions{DSN: dsn, Replace: c.Yes, Progress: show})
-			wipe()
-			if err != nil {
+			if end(); err != nil {
 				return c.failBackup(err)
 			}
 			return c.tellRestored(r)

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
-	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/transfer"
@@ -40,21 +39,11 @@ A copy that was cut off has changed nothing: give the same command again. See do
 					return exit.Fail(exit.Usage, `add # and the folder of this machine behind the address: postgres://user@server/database#./data`, "the PostgreSQL address has no node.folder")
 				}
 			}
-			var told time.Time
-			if terminal.Redraws(c.Err) && !c.JSON && !c.Quiet {
-				o.Progress = func(doing string, rows int64) {
-					if time.Since(told) >= 100*time.Millisecond {
-						told = time.Now()
-						c.Warn("\r%s\x1b[K", terminal.CutTo(doing+" "+units.Number(rows), terminal.Columns(c.Err)-1))
-					}
-				}
-			}
+			detail, end := c.Working("copying")
+			o.Progress = func(doing string, rows int64) { detail(doing + " " + units.Number(rows)) }
 			began := time.Now()
 			done, err := transfer.Run(cmd.Context(), o)
-			if o.Progress != nil {
-				c.Warn("\r\x1b[K")
-			}
-			if err != nil {
+			if end(); err != nil {
 				return failTransfer(err)
 			}
 			return c.tellTransferred(&done, time.Since(began))

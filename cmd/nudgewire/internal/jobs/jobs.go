@@ -104,8 +104,9 @@ func (c commands) askToRun(cmd *cobra.Command, ask *server.Client, name string) 
 	if c.Yes {
 		return 0, nil
 	}
+	_, end := c.Working("reading the list")
 	f, err := server.ForecastJob.Call(cmd.Context(), ask, name)
-	if err != nil {
+	if end(); err != nil {
 		return 0, err
 	}
 	if f.Repeats != 0 {
@@ -123,8 +124,9 @@ of the rows that it has read. Limits, consent, blocks and quiet hours are asked 
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if id, err := strconv.ParseInt(args[0], 10, 64); err == nil {
 				return c.WithReader(cmd.Context(), func(ask *server.Client) error {
+					_, end := c.Working("reading the list")
 					f, err := server.ForecastRun.Call(cmd.Context(), ask, messaging.RunID(id))
-					if err != nil {
+					if end(); err != nil {
 						return err
 					}
 					return c.tellForecast(&f)
@@ -141,8 +143,9 @@ func (c commands) forecast(cmd *cobra.Command, name string) error {
 		return err
 	}
 	defer done()
+	_, end := c.Working("reading the list")
 	f, err := server.ForecastJob.Call(cmd.Context(), ask, name)
-	if err != nil {
+	if end(); err != nil {
 		return err
 	}
 	return c.tellForecast(&f)
@@ -478,8 +481,9 @@ func (c commands) jobsOrder(word string, order *server.Operation[messaging.RunID
 				}
 				question, tally := "", r.Tally
 				if word == "approve" && !c.JSON && !c.Yes && r.State == messaging.RunAwaiting {
+					_, end := c.Working("reading the list")
 					now, err := server.ForecastRun.Call(cmd.Context(), ask, id)
-					if err == nil {
+					if end(); err == nil {
 						tally, err = now.Tally, c.tellForecast(&now)
 					}
 					if err != nil {

@@ -58,8 +58,9 @@ new run.`,
 				return err
 			}
 			return c.WithReader(cmd.Context(), func(ask *server.Client) error {
+				_, end := c.Working("looking at its rows")
 				f, err := server.ForecastRetry.Call(cmd.Context(), ask, order)
-				if err != nil {
+				if end(); err != nil {
 					return err
 				}
 				if dry {

@@ -25,8 +25,9 @@ whom the smaller of the two reached. A limit for each contact keeps people from 
 				return err
 			}
 			return c.WithReader(cmd.Context(), func(ask *server.Client) error {
+				_, end := c.Working("looking at what was sent")
 				all, err := server.ShowOverlap.Call(cmd.Context(), ask, report.OverlapQuery{Since: since})
-				if err != nil {
+				if end(); err != nil {
 					return err
 				}
 				nothing := exit.Fail(exit.Nothing, "", "nobody was reached by two of them within a day")

@@ -49,8 +49,9 @@ Its last line is the command that takes up exactly what was shown.`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.WithDaemon(func(ask *server.Client) error {
+				_, end := c.Working("looking at what waits")
 				plan, err := server.PlanConfig.Call(cmd.Context(), ask, server.PlanRequest{})
-				if err == nil {
+				if end(); err == nil {
 					err = c.showPlan(cmd.Context(), ask, &plan, &f)
 				}
 				switch {
@@ -177,6 +178,9 @@ func (c commands) playBoth(ctx context.Context, was, is *config.Config, from, no
 	}
 	defer data.Close()
 	past := simulation.Past{Store: data, From: from.UTC(), Warm: simulation.Warm, Until: now.UTC(), Zone: terminal.ZoneOf(first.Defaults.Timezone)}
+	detail, end := c.Working("playing what was stored")
+	defer end()
+	past.Progress = func(events int64) { detail(units.Count(events, "event")) }
 	edited := app.SimulationOf(is)
 	if was == nil {
 		return simulation.Compare(ctx, past, nil, &edited)
@@ -275,8 +279,9 @@ What has ended stays ended. What waits and is past its time is sent at once, or 
 }
 
 func (c commands) goBack(ctx context.Context, ask *server.Client, version string, f *simulateFlags) error {
+	_, end := c.Working("looking at what waits")
 	plan, err := server.PlanConfig.Call(ctx, ask, server.PlanRequest{Version: version})
-	if err == nil && !c.JSON {
+	if end(); err == nil && !c.JSON {
 		err = c.showPlan(ctx, ask, &plan, f)
 	}
 	if err == nil {
