@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/console"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
@@ -40,7 +41,7 @@ func (a *App) newPages() *console.Console {
 		return nil
 	}
 	return console.New(console.Options{
-		Ask: a.local, SignOn: a.signOn, Door: a.people, Rules: a.rulesShown, Zone: a.zone, Stopped: a.stopped, Secure: strings.HasPrefix(a.consoleURL(), "https:"), Now: a.store.Now, Log: a.log.Named("console"),
+		Ask: a.local, SignOn: a.signOn, Door: a.people, Rules: a.rulesShown, RuleWords: config.RuleWords(), Templates: func() []string { return a.config().TemplateNames() }, Zone: a.zone, Stopped: a.stopped, Secure: strings.HasPrefix(a.consoleURL(), "https:"), Now: a.store.Now, Log: a.log.Named("console"),
 		Address: func(r *http.Request) string { return server.AddressKey(r, a.consoleProxies()) },
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -29,6 +30,65 @@ func schemaOf(v any, id, title string) []byte {
 		panic(err) // made of maps, lists and texts only
 	}
 	return append(out, '\n')
+}
+
+// RuleWords are the keys of triggers as a tree, for an editor of rules in a page: of each what it means (d), what it may be (v) and the keys
+// below it (k), where * is any name.
+func RuleWords() []byte {
+	type section struct {
+		Triggers map[string]any `json:"triggers"`
+	}
+	var s struct {
+		Properties section `json:"properties"`
+	}
+	err := json.Unmarshal(Schema(), &s)
+	out, bad := json.Marshal(map[string]any{"k": map[string]any{"triggers": wordsOf(s.Properties.Triggers)}})
+	if err != nil || bad != nil {
+		panic("the schema is made here, and is JSON")
+	}
+	return out
+}
+
+// wordsOf is what an editor needs of a schema. Lists and choices between forms have the words of each.
+func wordsOf(schema map[string]any) map[string]any {
+	keys, out := map[string]any{}, map[string]any{}
+	var values []any
+	var take func(map[string]any)
+	take = func(one map[string]any) {
+		some, _ := one["enum"].([]any)
+		for _, v := range some {
+			if text, is := v.(string); is && !slices.Contains(values, v) {
+				values = append(values, text)
+			}
+		}
+		below, _ := one["properties"].(map[string]any)
+		for name, v := range below {
+			if _, known := keys[name]; !known {
+				keys[name] = wordsOf(v.(map[string]any))
+			}
+		}
+		if each, is := one["additionalProperties"].(map[string]any); is {
+			keys["*"] = wordsOf(each)
+		}
+		if items, is := one["items"].(map[string]any); is {
+			take(items)
+		}
+		forms, _ := one["anyOf"].([]any)
+		for _, form := range forms {
+			take(form.(map[string]any))
+		}
+	}
+	take(schema)
+	if words, _ := schema["description"].(string); words != "" {
+		out["d"], _, _ = strings.Cut(words, ". ")
+	}
+	if len(values) > 0 {
+		out["v"] = values
+	}
+	if len(keys) > 0 {
+		out["k"] = keys
+	}
+	return out
 }
 
 // Reference is docs/config.md: an index, the friendly types, and every key with its meaning and default, a table a section.

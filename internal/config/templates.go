@@ -129,3 +129,15 @@ func (k *checker) undeclared(all messaging.Templates, u templateUse) {
 		k.lint("template-undeclared", u.at+".template", fmt.Sprintf("%q is not among the templates that are declared", u.template), fmt.Sprintf("did you mean %q? Else declare it under templates", near))
 	}
 }
+
+// TemplateNames are those that the config declares, and those that triggers send, sorted, each once.
+func (c *Config) TemplateNames() (names []string) {
+	if c.Triggers != nil {
+		names = c.Triggers.Templates()
+	}
+	for i := range c.Templates {
+		names = append(names, c.Templates[i].Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

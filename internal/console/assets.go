@@ -65,6 +65,15 @@ func contentOf(name string) []byte {
 	return content
 }
 
+// fileOf is a file that is made when the program starts: a path with a hash in it, and what answers there.
+func fileOf(name, ext, kind string, content []byte) (path string, answer http.HandlerFunc) {
+	one := &Assets{byName: map[string]asset{}}
+	path = one.add(name, ext, kind, content)
+	return path, func(w http.ResponseWriter, _ *http.Request) {
+		one.byName[strings.TrimPrefix(path, "/static/")].serve(w)
+	}
+}
+
 func (a *Assets) add(name, ext, kind string, content []byte) (path string) {
 	sum := sha256.Sum256(content)
 	name += "-" + hex.EncodeToString(sum[:6]) + "." + ext
@@ -78,6 +87,10 @@ func (a *Assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
+	one.serve(w)
+}
+
+func (one asset) serve(w http.ResponseWriter) {
 	listeners.Answering(w)
 	w.Header().Set("Content-Type", one.kind)
 	w.Header().Set("Cache-Control", one.keep)

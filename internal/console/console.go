@@ -51,7 +51,10 @@ type Options struct {
 	Zone   func() *time.Location // that times are shown in
 	// Stopped are halts, and runs that a person paused, of this moment. They stand first on every page; nil for nothing.
 	Stopped func(ctx context.Context) ([]messaging.Hold, error)
-	Secure  bool // browsers reach it by https only, so that cookies may say so
+	// RuleWords are the keys that rules may have, as JSON, for the editor of the playground; nil for none.
+	RuleWords []byte
+	Templates func() []string // names that rules may send, for the same editor; nil for none
+	Secure    bool            // browsers reach it by https only, so that cookies may say so
 	// Address is where a request comes from, for the limit of sign-ins that fail.
 	Address func(*http.Request) string
 	Now     func() time.Time
@@ -64,6 +67,7 @@ type Console struct {
 	places, names attempts
 	provider      provider
 	once          idempotencyKeys
+	words         string // path of RuleWords; "" for none
 
 	mu    sync.Mutex
 	pages *pages // for the zone of the last request
@@ -156,6 +160,11 @@ func (c *Console) Handler() http.Handler {
 	mux.Handle("GET /report.csv", c.file(c.reportFile))
 	mux.Handle("GET /numbers.csv", c.file(c.numbersFile))
 	mux.Handle("GET /static/{file}", static)
+	if len(c.RuleWords) > 0 {
+		path, answer := fileOf("rules", "json", "application/json", c.RuleWords)
+		c.words = path
+		mux.Handle("GET "+path, answer)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		SetHeaders(w.Header())
 		if r.Body != nil {

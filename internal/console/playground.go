@@ -37,6 +37,8 @@ type playgroundPage struct {
 	At          string            // as the browser has it, in the zone of the page; "" is now
 	Trigger     string            // whose rule is edited: its name, "*" for all, "" for none
 	Text        string            // of the edited rules
+	Words       string            // path of the keys that the editor completes; "" for none
+	Templates   []string          // whose names it completes
 
 	Mistake *refusal.Error // in what was asked
 	Tried   *triedPage
@@ -108,6 +110,10 @@ func (c *Console) playground(r *http.Request) (page, error) {
 	v := playgroundPage{
 		Connectors: connectors, Rules: c.Rules(), From: r.Form.Get("from"), Topic: r.Form.Get("topic"), Payload: unix(r.Form.Get("payload")),
 		Loaded: r.Form.Get("loaded"), At: r.Form.Get("at"), Trigger: r.Form.Get("trigger"), Text: unix(r.Form.Get("rules")),
+	}
+	v.Words = c.words
+	if c.Templates != nil {
+		v.Templates = c.Templates()
 	}
 	shown := page{Name: "playground", Title: "Playground", Here: "/playground", Data: &v}
 	if text := r.Form.Get("event"); text != "" {
@@ -201,6 +207,23 @@ func (v *playgroundPage) yaml() string {
 		}
 	}
 	return out.String()
+}
+
+// Events are what rules of the config listen to, and what samples of its connectors are of, for the editor.
+func (v *playgroundPage) Events() string {
+	var all []string
+	for _, rule := range v.Rules {
+		all = append(all, strings.Split(rule.Summary.On, ", ")...)
+	}
+	for _, one := range v.Connectors {
+		for _, sample := range one.Samples {
+			if sample.Kind != "" {
+				all = append(all, one.Name+"."+sample.Kind)
+			}
+		}
+	}
+	slices.Sort(all)
+	return strings.TrimSpace(strings.Join(slices.Compact(all), " "))
 }
 
 // try asks what would be. A mistake of whoever asks is shown where the result would be, beside what they wrote.

@@ -67,6 +67,47 @@ export const actions = [
     await rules.pressSequentially('x');
     if (await rules.inputValue() !== '  x') say('Tab does not indent');
   }},
+  {name: 'complete a rule by the keyboard', do: async (page, {sees, say, told}) => {
+    await page.goto('/playground?trigger=abandoned-cart');
+    const rules = page.getByRole('textbox', {name: 'YAML'}), list = page.getByRole('listbox', {name: 'What may stand here'}), offered = list.getByRole('option');
+    const words = page.waitForResponse(/\/static\/rules-.*\.json$/);
+    await rules.fill('triggers:\n  mine:\n    ');
+    await (await words).finished();
+    await rules.focus();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('can');
+    await offered.getByText('cancel_on').waitFor();
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('shop.order.cr');
+    await offered.getByText('shop.order.created').waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('\n    category: ');
+    await page.keyboard.press('Control+Space');
+    await list.waitFor();
+    await page.keyboard.press('ArrowDown');
+    if (await list.getByRole('option', {selected: true}).innerText() !== 'utility') say('the arrows do not choose');
+    await page.keyboard.press('Escape');
+    if (await offered.count()) say('Esc leaves the offer open');
+    await page.keyboard.press('Control+Space');
+    await offered.first().click();
+    const text = await rules.inputValue();
+    if (!text.includes('cancel_on: shop.order.created') || !text.endsWith('category: marketing')) say(`the rule is ${JSON.stringify(text)}`);
+    await rules.fill('triggers:\n  abandoned-cart:\n    waitt: 1h\n');
+    await page.getByRole('button', {name: 'Try', exact: true}).click();
+    await sees('The edited rules cannot be used yet');
+    await page.locator('.y-wrong').getByText('waitt').waitFor(); // at its line, where it is written
+    await rules.fill('triggers:\n  abandoned-cart:\n    wait: 1h\n');
+    if (await page.locator('.y-wrong').count()) say('what was mended is still marked');
+    await page.keyboard.type('    se');
+    await offered.first().waitFor(); // and axe looks at it so
+    if (told.screenshots) {
+      await page.screenshot({path: `${told.screenshots}/completion.png`});
+      await page.setViewportSize({width: 390, height: 844});
+      await rules.press('End');
+      await page.keyboard.press('Control+Space');
+      await page.screenshot({path: `${told.screenshots}/completion-phone.png`});
+    }
+  }},
   {name: 'try an edited rule without scripts', scripts: false, do: async (page, {sees, told}) => {
     await page.goto(`/playground?event=${told.event.skipped}`);
     await page.getByRole('combobox', {name: 'Rule'}).selectOption('abandoned-cart');

@@ -48,12 +48,27 @@
     frame.append(behind, field);
     const draw = () => {
       behind.replaceChildren();
-      for (const line of field.value.split("\n")) {
-        paint(line, behind);
+      const marked = field.value === tried ? wrong : new Set();
+      for (const [i, line] of field.value.split("\n").entries()) {
+        let into = behind;
+        if (marked.has(i + 1)) {
+          into = document.createElement("span");
+          into.className = "y-wrong";
+          behind.append(into);
+        }
+        paint(line, into);
         behind.append("\n");
       }
       follow();
     };
+    // Lines that a try found something wrong in are marked until they are edited.
+    let tried = field.value, wrong = new Set();
+    const mark = () => {
+      wrong = new Set([...document.querySelectorAll("#result table.yaml tr.wrong > td.n")].map((cell) => Number(cell.textContent)));
+      tried = field.value;
+      draw();
+    };
+    document.addEventListener("htmx:afterSettle", (event) => { if (event.detail.target?.id === "result") mark(); });
     const follow = () => {
       behind.scrollTop = field.scrollTop;
       behind.scrollLeft = field.scrollLeft;
@@ -61,6 +76,6 @@
     field.addEventListener("input", draw);
     field.addEventListener("scroll", follow, { passive: true });
     new ResizeObserver(follow).observe(field);
-    draw();
+    mark();
   }
 }

@@ -158,12 +158,7 @@ func (c *CLI) triggerNames(context.Context) []string {
 	return nil
 }
 
-func (c *CLI) templateNames(context.Context) []string {
-	if cfg := c.look(); cfg.Triggers != nil {
-		return cfg.Triggers.Templates()
-	}
-	return nil
-}
+func (c *CLI) templateNames(context.Context) []string { return c.look().TemplateNames() }
 
 func (c *CLI) accountNames(context.Context) []string {
 	return append([]string{messaging.DefaultAccount}, c.look().AccountNames()...)
