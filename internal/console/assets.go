@@ -2,12 +2,14 @@ package console
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"io/fs"
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/nudgewire/nudgewire/internal/listeners"
 )
@@ -23,6 +25,17 @@ type Assets struct {
 type asset struct {
 	kind, keep string
 	content    []byte
+	packed     func() []byte // by gzip, once somebody asks: most commands of the program serve nobody
+}
+
+func newAsset(kind, keep string, content []byte) asset {
+	return asset{kind, keep, content, sync.OnceValue(func() []byte {
+		var out bytes.Buffer
+		w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // there is such a level
+		_, _ = w.Write(content)                                 // a buffer takes everything
+		_ = w.Close()
+		return out.Bytes()
+	})}
 }
 
 const (
@@ -31,7 +44,7 @@ const (
 )
 
 func newAssets() *Assets {
-	a := &Assets{byName: map[string]asset{"icon.svg": {"image/svg+xml", forADay, contentOf("static/icon.svg")}}}
+	a := &Assets{byName: map[string]asset{"icon.svg": newAsset("image/svg+xml", forADay, contentOf("static/icon.svg"))}}
 	var style bytes.Buffer
 	for _, name := range names("css") {
 		style.Write(contentOf(name))
@@ -69,15 +82,15 @@ func contentOf(name string) []byte {
 func fileOf(name, ext, kind string, content []byte) (path string, answer http.HandlerFunc) {
 	one := &Assets{byName: map[string]asset{}}
 	path = one.add(name, ext, kind, content)
-	return path, func(w http.ResponseWriter, _ *http.Request) {
-		one.byName[strings.TrimPrefix(path, "/static/")].serve(w)
+	return path, func(w http.ResponseWriter, r *http.Request) {
+		one.byName[strings.TrimPrefix(path, "/static/")].serve(w, r)
 	}
 }
 
 func (a *Assets) add(name, ext, kind string, content []byte) (path string) {
 	sum := sha256.Sum256(content)
 	name += "-" + hex.EncodeToString(sum[:6]) + "." + ext
-	a.byName[name] = asset{kind, forGood, content}
+	a.byName[name] = newAsset(kind, forGood, content)
 	return "/static/" + name
 }
 
@@ -87,14 +100,32 @@ func (a *Assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	one.serve(w)
+	one.serve(w, r)
 }
 
-func (one asset) serve(w http.ResponseWriter) {
+func (one asset) serve(w http.ResponseWriter, r *http.Request) {
 	listeners.Answering(w)
 	w.Header().Set("Content-Type", one.kind)
 	w.Header().Set("Cache-Control", one.keep)
-	_, _ = w.Write(one.content) // whoever asked is gone
+	w.Header().Set("Vary", "Accept-Encoding")
+	content := one.content
+	if takesGzip(r) {
+		w.Header().Set("Content-Encoding", "gzip")
+		content = one.packed()
+	}
+	_, _ = w.Write(content) // whoever asked is gone
+}
+
+// takesGzip reports whether a browser reads what is packed. Pages themselves are never packed: they hold what strangers wrote beside what nobody may
+// guess, and the length of both together would tell.
+func takesGzip(r *http.Request) bool {
+	for one := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		name, weight, _ := strings.Cut(one, ";")
+		if strings.TrimSpace(name) == "gzip" && strings.TrimSpace(weight) != "q=0" {
+			return true
+		}
+	}
+	return false
 }
 
 // static is made once, of what is embedded.
