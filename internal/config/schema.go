@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
@@ -33,8 +34,8 @@ func schemaOf(v any, id, title string) []byte {
 }
 
 // RuleWords are the keys of triggers as a tree, for an editor of rules in a page: of each what it means (d), what it may be (v) and the keys
-// below it (k), where * is any name.
-func RuleWords() []byte {
+// below it (k), where * is any name. They are made once.
+var RuleWords = sync.OnceValue(func() []byte {
 	type section struct {
 		Triggers map[string]any `json:"triggers"`
 	}
@@ -47,7 +48,7 @@ func RuleWords() []byte {
 		panic("the schema is made here, and is JSON")
 	}
 	return out
-}
+})
 
 // wordsOf is what an editor needs of a schema. Lists and choices between forms have the words of each.
 func wordsOf(schema map[string]any) map[string]any {

@@ -590,7 +590,7 @@ export const actions = [
     await page.getByRole('button', {name: 'Post a sample'}).click();
     await sees('It came: generic.');
     await page.getByRole('button', {name: 'Send a message to'}).click();
-    await sees('Message 1: accepted, delivered');
+    await sees(/Message 1: accepted, (delivered|read)/);
     await looked('First webhook');
     const [opened] = await Promise.all([page.context().waitForEvent('page'), page.getByRole('link', {name: 'Open the console'}).click()]);
     await opened.getByRole('heading', {name: 'Overview', level: 1}).waitFor().catch(() => say('the console does not open'));

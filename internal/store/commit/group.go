@@ -24,7 +24,7 @@ const (
 	LaneWork   Lane = iota // claims, outcomes, polls, people: never refused
 	LaneIngest             // events and rejected requests: bounded, because strangers send them
 	LaneRows               // rows of lists, 512 at a time: they are long, so that each batch takes one
-	laneAlone              // of laneWork what must run after all of its kind that came before; do chooses it
+	laneAlone              // of LaneWork what must run after all of its kind that came before; Do chooses it
 
 	laneCount
 )
@@ -70,7 +70,7 @@ type Operation[T any] struct {
 
 // A Group lets callers share commits: each queues an operation and waits, and a flusher takes all
 // that waits, runs it as one transaction, and meanwhile the next batch gathers. It never waits for
-// company: who comes alone is committed at once (decision 1). There is one flusher for each runner. Where there are many,
+// others: who comes alone is committed at once (decision 1). There is one flusher for each runner. Where there are many,
 // the first alone runs what is of no set, one after the other in the order in which it came, and events have batches of their own:
 // they lock keys and then rows, and what has rows already would wait for their keys in a circle.
 //

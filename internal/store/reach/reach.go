@@ -156,7 +156,7 @@ var (
 
 // readFiles adds who is on the files of the window. Who was forgotten counts on: as nobody, once for each row.
 func (c *Contacts) readFiles(t *engine.Tx, account string) error {
-	type file struct{ run, Number, List, at int64 }
+	type file struct{ run, number, list, at int64 }
 	var files []file
 	err := t.Query(accountPartsSQL, func(r *engine.Row) error {
 		files = append(files, file{r.Int(), r.Int(), r.Int(), r.Int()})
@@ -169,12 +169,12 @@ func (c *Contacts) readFiles(t *engine.Tx, account string) error {
 		err = t.Query(phonesOfPartSQL, func(r *engine.Row) error {
 			number, phone := r.Int(), r.Phone()
 			if phone == "" {
-				c.add(c.hash("nobody", strconv.FormatInt(f.List, 10), strconv.FormatInt(number, 10)), f.at)
+				c.add(c.hash("nobody", strconv.FormatInt(f.list, 10), strconv.FormatInt(number, 10)), f.at)
 			} else {
 				c.add(HashOf(phone, c.hash), f.at)
 			}
 			return r.Err
-		}, f.run, f.Number, f.List)
+		}, f.run, f.number, f.list)
 	}
 	c.filesRead = err == nil
 	slices.SortFunc(c.order, func(a, b reachedAt) int { return cmp.Compare(a.at, b.at) })

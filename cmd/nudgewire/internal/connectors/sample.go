@@ -1,8 +1,6 @@
 package connectors
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -93,7 +91,7 @@ func (c commands) request(cfg *config.Config, r *connectors.Connector, file stri
 // unsigned is the request with the headers that were given, and no signature of ours.
 func (c commands) unsigned(cfg *config.Config, r *connectors.Connector, file string, f *sampleFlags) (connectors.Request, error) {
 	req := connectors.Request{
-		Method: f.method, Path: "/hooks/" + r.Name(), URL: hookURL(cfg, r.Name()), Header: http.Header{}, Now: f.now(),
+		Method: f.method, Path: "/hooks/" + r.Name(), URL: terminal.HookURL(cfg, r.Name()), Header: http.Header{}, Now: f.now(),
 	}
 	if err := c.content(&req, r, file, f); err != nil {
 		return req, err
@@ -194,36 +192,4 @@ func pickSample(r *connectors.Connector, f *sampleFlags) (connectors.Sample, err
 		names = append(names, s.Name)
 	}
 	return connectors.Sample{}, exit.Fail(exit.Nothing, "it has: "+strings.Join(names, ", "), "connector %q has no sample %q", r.Name(), name)
-}
-
-// hookURL is where the sender would post: the public address, else the listener's own.
-func hookURL(cfg *config.Config, name string) string {
-	base := strings.TrimSuffix(cfg.Server.PublicURL, "/")
-	if base == "" {
-		base = terminal.LocalURL(cfg)
-	}
-	return base + "/hooks/" + name
-}
-
-// post sends the webhook to the daemon's own listener, whatever its public address is.
-func post(ctx context.Context, client *http.Client, base string, req connectors.Request) (status int, body []byte, err error) {
-	target := strings.TrimSuffix(base, "/") + req.Path
-	if _, query, ok := strings.Cut(req.URL, "?"); ok {
-		target += "?" + query
-	}
-	r, err := http.NewRequestWithContext(ctx, req.Method, target, bytes.NewReader(req.Body))
-	if err != nil {
-		return 0, nil, fmt.Errorf("post the webhook: %w", err)
-	}
-	r.Header = req.Header
-	res, err := client.Do(r)
-	if err != nil {
-		return 0, nil, exit.Fail(exit.NoDaemon, `start it with "nudgewire serve", or name it with --url`, "post the webhook: %w", err)
-	}
-	defer res.Body.Close()
-	body, err = io.ReadAll(io.LimitReader(res.Body, 64<<10))
-	if err != nil {
-		return 0, nil, fmt.Errorf("read the answer: %w", err)
-	}
-	return res.StatusCode, body, nil
 }

@@ -36,7 +36,7 @@ func (c commands) trigger() *cobra.Command {
 				url, client = terminal.LocalURL(cfg), terminal.LocalClient(cfg, 0)
 			}
 			defer client.CloseIdleConnections()
-			status, answer, err := post(cmd.Context(), client, url, req)
+			status, answer, err := terminal.PostWebhook(cmd.Context(), client, url, req)
 			if err != nil {
 				return err
 			}

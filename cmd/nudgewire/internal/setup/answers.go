@@ -150,6 +150,12 @@ func (a *answers) text(ref func(variable string) string) string {
 	})
 }
 
+// keep leaves a variable of the config as it is.
+func keep(name string) string { return "${" + name + "}" }
+
+// fromFile has the config read a secret from its file.
+func fromFile(name string) string { return "${file:" + secretsFolder + "/" + name + "}" }
+
 // quoted is a value in YAML, whatever is in it.
 func quoted(value string) string {
 	plain := strings.ReplaceAll(value, "$", "$$")
@@ -183,7 +189,7 @@ func (a *answers) check() (*config.Config, yamlpos.Problems) {
 // files are what is written, beside the config at path.
 func (a *answers) files(path string) []terminal.NewFile {
 	folder := filepath.Dir(path)
-	out := []terminal.NewFile{{Path: path, Mode: 0o600, Text: []byte(a.text(func(name string) string { return "${file:" + secretsFolder + "/" + name + "}" }))}}
+	out := []terminal.NewFile{{Path: path, Mode: 0o600, Text: []byte(a.text(fromFile))}}
 	all := a.secrets()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		out = append(out, terminal.NewFile{Path: filepath.Join(folder, secretsFolder, name), Text: []byte(all[name]), Mode: 0o600})

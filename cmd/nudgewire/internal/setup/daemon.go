@@ -1,12 +1,9 @@
 package setup
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"strconv"
@@ -106,9 +103,7 @@ func (d *daemon) postSample(ctx context.Context) error {
 	if len(samples) == 0 {
 		return errors.New("there is no sample of this sender")
 	}
-	base := terminal.LocalURL(d.cfg)
-	path := "/hooks/" + c.Name()
-	req := connectors.Request{Method: samples[0].Method, Path: path, URL: strings.TrimSuffix(cmp.Or(d.cfg.Server.PublicURL, base), "/") + path, Header: http.Header{}, Body: samples[0].Body, Now: now}
+	req := connectors.Request{Method: samples[0].Method, Path: "/hooks/" + c.Name(), URL: terminal.HookURL(d.cfg, c.Name()), Header: http.Header{}, Body: samples[0].Body, Now: now}
 	for name, value := range samples[0].Header {
 		req.Header.Set(name, value)
 	}
@@ -119,25 +114,14 @@ func (d *daemon) postSample(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("sign the sample: %w", err)
 	}
-	target := base + req.Path
-	if _, query, ok := strings.Cut(req.URL, "?"); ok {
-		target += "?" + query
-	}
-	r, err := http.NewRequestWithContext(ctx, req.Method, target, bytes.NewReader(req.Body))
-	if err != nil {
-		return fmt.Errorf("post the sample: %w", err)
-	}
-	r.Header = req.Header
 	client := terminal.LocalClient(d.cfg, 10*time.Second)
 	defer client.CloseIdleConnections()
-	res, err := client.Do(r)
+	status, said, err := terminal.PostWebhook(ctx, client, terminal.LocalURL(d.cfg), req)
 	if err != nil {
-		return fmt.Errorf("post the sample: %w", err)
+		return err
 	}
-	defer res.Body.Close()
-	if res.StatusCode >= http.StatusBadRequest {
-		said, _ := io.ReadAll(io.LimitReader(res.Body, 1<<10)) // it says why; without it the status does
-		return fmt.Errorf("the daemon answered %d to the sample: %s", res.StatusCode, strings.TrimSpace(string(said)))
+	if status >= http.StatusBadRequest {
+		return fmt.Errorf("the daemon answered %d to the sample: %s", status, strings.TrimSpace(string(said)))
 	}
 	return nil
 }

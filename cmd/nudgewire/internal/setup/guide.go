@@ -199,12 +199,15 @@ func (g *guide) answerRule(r *http.Request) *wrong {
 	if strings.TrimSpace(a.Rules) == "" {
 		return &wrong{Words: "There is no rule.", Hint: "choose one to begin with"}
 	}
-	_, problems := a.check()
+	cfg, problems := a.check()
 	if w := g.faultIn("test_numbers"); w != nil {
 		return w
 	}
 	if lines := a.shown(problems.Faults()); len(lines) > 0 {
 		return &wrong{Words: "The rules cannot be used yet.", Lines: lines}
+	}
+	if len(cfg.Triggers.Names()) == 0 {
+		return &wrong{Words: "There is no rule.", Hint: "choose one to begin with"}
 	}
 	return nil
 }
@@ -222,9 +225,6 @@ func (a *answers) shown(all yamlpos.Problems) (out []problem) {
 	}
 	return out
 }
-
-// keep leaves a variable of the config as it is.
-func keep(name string) string { return "${" + name + "}" }
 
 // write writes the files and starts the daemon.
 func (g *guide) write(ctx context.Context) *wrong {

@@ -235,7 +235,7 @@ func (g *guide) view(r *http.Request, step string, bad *wrong) *view {
 	case stepRule:
 		g.offers(r, v)
 	case stepWrite:
-		v.Text = g.a.text(func(name string) string { return "${file:" + secretsFolder + "/" + name + "}" })
+		v.Text = g.a.text(fromFile)
 		if v.Files == nil {
 			for _, f := range g.a.files(g.path) {
 				v.Files = append(v.Files, f.Path)

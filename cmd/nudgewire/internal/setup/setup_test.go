@@ -132,11 +132,13 @@ func (v *visitor) refused(path string, form url.Values, words string) {
 	}
 }
 
-// until asks again until the page has words. That hangs where they never come.
-func (v *visitor) until(words string) string {
+// until asks again until the page has one of several words: what comes after the first of them may be there before somebody looks. It hangs where
+// none ever comes.
+func (v *visitor) until(words ...string) string {
 	v.t.Helper()
 	for {
-		if _, page := v.get("/?step=first"); strings.Contains(page, words) {
+		_, page := v.get("/?step=first")
+		if slices.ContainsFunc(words, func(one string) bool { return strings.Contains(page, one) }) {
 			return page
 		}
 		select {
@@ -150,6 +152,16 @@ func (v *visitor) until(words string) string {
 func (v *visitor) begin() {
 	v.t.Helper()
 	v.must("/sign-in", url.Values{"link": {v.g.link}}, "Which messaging service")
+}
+
+// ready answers all up to the files, for a sender whose secret is made here.
+func (v *visitor) ready() {
+	v.t.Helper()
+	v.begin()
+	v.must("/service", url.Values{"which": {"pretended"}}, "Who sends")
+	v.must("/sender", with(shop, "sender", "generic"), "Connect Anything")
+	v.must("/connector", v.connector(""), "Your first rule")
+	v.must("/rule", url.Values{"rules": {v.g.a.Rules}}, "Look, and start")
 }
 
 var shop = url.Values{"sender": {"shopify"}, "country": {"gb"}, "zone": {"Europe/London"}, "language": {"en"}}
@@ -191,7 +203,7 @@ func TestAFirstRun(t *testing.T) {
 		t.Errorf("what the rule decided is not told:\n%s", page)
 	}
 	v.must("/test", nil, "Message 1:")
-	v.until("Message 1: accepted, delivered")
+	v.until("Message 1: accepted, delivered", "Message 1: accepted, read")
 	v.refused("/rule", url.Values{"rules": {"triggers: {}"}}, "setup changes it no more")
 	if stats := v.g.service.box.Stats(); stats.Messages != 1 {
 		t.Errorf("the service has %d messages, want 1", stats.Messages)
@@ -222,11 +234,7 @@ func TestAFirstRun(t *testing.T) {
 // What a request was refused for is told where somebody waits for it, and goes when one came that was right.
 func TestARefusedWebhookIsTold(t *testing.T) {
 	v := visit(t, filepath.Join(t.TempDir(), "config.yaml"))
-	v.begin()
-	v.must("/service", url.Values{"which": {"pretended"}}, "Who sends")
-	v.must("/sender", with(shop, "sender", "generic"), "Connect Anything")
-	v.must("/connector", v.connector(""), "Your first rule")
-	v.must("/rule", url.Values{"rules": {v.g.a.Rules}}, "Look, and start")
+	v.ready()
 	page := v.must("/write", nil, "And this secret: <code>"+v.g.a.Values["GENERIC_SECRET"])
 	if !strings.Contains(page, "No phone of your own was named") {
 		t.Errorf("without a number:\n%s", page)
@@ -274,6 +282,8 @@ func TestWrongAnswersAreTold(t *testing.T) {
 	v.refused("/connector", with(good, "console", v.hooks), "server.listen")
 	v.must("/connector", v.connector("the-secret-that-the-shop-shows-1"), "Your first rule")
 	v.refused("/rule", url.Values{"rules": {" "}}, "There is no rule")
+	v.refused("/rule", url.Values{"rules": {"triggers: {}"}}, "There is no rule")
+	v.refused("/rule", url.Values{"rules": {"templates: {}"}}, "There is no rule")
 	v.refused("/rule", url.Values{"rules": {"triggers:\n  a:\n    on: shopify.cart.updated\n    if: cart.totl > 1\n    send: {template: x}\n"}}, "Line 4: ")
 	v.refused("/rule", url.Values{"rules": {"triggers:\n  a: {on: shopify.cart.updated, send: {template: x}}\n"}, "mine": {"12"}}, "too short")
 	v.refused("/rule", url.Values{"rules": {"triggers:\n\t- ["}}, "cannot be used")
@@ -385,11 +395,7 @@ func TestSetupWritesOverNothing(t *testing.T) {
 				t.Errorf("in an empty folder: %v", err)
 			}
 			v := visit(t, path)
-			v.begin()
-			v.must("/service", url.Values{"which": {"pretended"}}, "Who sends")
-			v.must("/sender", with(shop, "sender", "generic"), "Connect Anything")
-			v.must("/connector", v.connector(""), "Your first rule")
-			v.must("/rule", url.Values{"rules": {v.g.a.Rules}}, "Look, and start")
+			v.ready()
 			if err := os.MkdirAll(filepath.Dir(filepath.Join(folder, there)), 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -420,11 +426,7 @@ func TestSetupWritesOverNothing(t *testing.T) {
 // A daemon that cannot start is told with its reason, and the button tries again.
 func TestADaemonThatDoesNotStartIsTold(t *testing.T) {
 	v := visit(t, filepath.Join(t.TempDir(), "config.yaml"))
-	v.begin()
-	v.must("/service", url.Values{"which": {"pretended"}}, "Who sends")
-	v.must("/sender", with(shop, "sender", "generic"), "Connect Anything")
-	v.must("/connector", v.connector(""), "Your first rule")
-	v.must("/rule", url.Values{"rules": {v.g.a.Rules}}, "Look, and start")
+	v.ready()
 	taken := &http.Server{Addr: v.g.a.Hooks, ReadHeaderTimeout: time.Minute}
 	ready := make(chan error, 1)
 	l, err := listen(t.Context(), v.g.a.Hooks)

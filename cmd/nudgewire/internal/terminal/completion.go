@@ -16,6 +16,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/signin"
 )
 
 // A completer lists what may stand at a place of a command line.
@@ -184,15 +185,22 @@ func (c *CLI) connectorNames(context.Context) (names []string) {
 }
 
 // runNumbers are the newest runs, each with its job and its state behind a tab, as cobra wants descriptions.
-func (c *CLI) runNumbers(ctx context.Context) (numbers []string) {
-	_ = c.WithReader(ctx, func(ask *server.Client) error { // without a database there are no runs
-		runs, err := server.ListRuns.Call(ctx, ask, server.ListQuery{Limit: 20})
-		for _, r := range runs {
-			numbers = append(numbers, fmt.Sprintf("%s\t%s for %s: %s", strconv.FormatInt(int64(r.ID), 10), r.Job, r.Slot, r.StatusText()))
+func (c *CLI) runNumbers(ctx context.Context) []string {
+	return fromData(ctx, c, server.ListRuns.Call, server.ListQuery{Limit: 20}, func(r server.RunView) string {
+		return fmt.Sprintf("%s\t%s for %s: %s", strconv.FormatInt(int64(r.ID), 10), r.Job, r.Slot, r.StatusText())
+	})
+}
+
+// fromData are names that only the data has; none without data.
+func fromData[Q, T any](ctx context.Context, c *CLI, list func(context.Context, *server.Client, Q) ([]T, error), of Q, words func(T) string) (names []string) {
+	_ = c.WithReader(ctx, func(ask *server.Client) error { // a shell that completes prints nothing about what is wrong
+		all, err := list(ctx, ask, of)
+		for _, one := range all {
+			names = append(names, words(one))
 		}
 		return err
 	})
-	return numbers
+	return names
 }
 
 // eventKinds are those that the senders of the config can send, as --kind wants them.
@@ -230,35 +238,14 @@ func (c *CLI) outReceivers(context.Context) (names []string) {
 }
 
 // configVersions are those that were used lately, with when.
-func (c *CLI) configVersions(ctx context.Context) (versions []string) {
-	_ = c.WithReader(ctx, func(ask *server.Client) error { // without data there are none
-		all, err := server.ListVersions.Call(ctx, ask, server.AuditQuery{Limit: 20})
-		for _, v := range all {
-			versions = append(versions, v.Version+"\t"+c.Clock(v.At))
-		}
-		return err
-	})
-	return versions
+func (c *CLI) configVersions(ctx context.Context) []string {
+	return fromData(ctx, c, server.ListVersions.Call, server.AuditQuery{Limit: 20}, func(v server.ConfigTakenView) string { return v.Version + "\t" + c.Clock(v.At) })
 }
 
-func (c *CLI) userNames(ctx context.Context) (names []string) {
-	_ = c.WithReader(ctx, func(ask *server.Client) error { // without data there are none
-		all, err := server.ListUsers.Call(ctx, ask, server.None{})
-		for _, u := range all {
-			names = append(names, u.Name+"\t"+string(u.Role))
-		}
-		return err
-	})
-	return names
+func (c *CLI) userNames(ctx context.Context) []string {
+	return fromData(ctx, c, server.ListUsers.Call, server.None{}, func(u signin.UserView) string { return u.Name + "\t" + string(u.Role) })
 }
 
-func (c *CLI) tokenNames(ctx context.Context) (names []string) {
-	_ = c.WithReader(ctx, func(ask *server.Client) error { // without data there are none
-		all, err := server.ListTokens.Call(ctx, ask, server.None{})
-		for _, t := range all {
-			names = append(names, t.Name+"\t"+t.State)
-		}
-		return err
-	})
-	return names
+func (c *CLI) tokenNames(ctx context.Context) []string {
+	return fromData(ctx, c, server.ListTokens.Call, server.None{}, func(t signin.TokenView) string { return t.Name + "\t" + t.State })
 }
