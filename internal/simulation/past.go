@@ -77,6 +77,7 @@ type comparing struct {
 	days     map[string]*Total
 	runs     []*messaging.Run // whose lists are played, the oldest first
 	known    map[messaging.RunID]*messaging.Run
+	removed  removed
 	readOf   map[messaging.RunID]bool // runs of which it was read what became of them
 	out      Comparison
 	left     leftOut
@@ -84,7 +85,7 @@ type comparing struct {
 }
 
 // leftOut counts what cannot be played.
-type leftOut struct{ forgotten, replays, byHand, again, blanked, unread, excluded, underWay int64 }
+type leftOut struct{ forgotten, replays, byHand, again, blanked, unread, excluded, underWay, removed int64 }
 
 // A player is a world and what it sends.
 type player struct {
@@ -111,7 +112,7 @@ type contactWord struct {
 
 // Compare plays the past under two configs and says what differs. Without was, what is sent under is is compared with what was really sent.
 func Compare(ctx context.Context, p Past, was, is *Rules) (_ *Comparison, err error) {
-	c := &comparing{Past: p, rules: is, pairs: map[messageKey]*pair{}, skipped: map[messaging.EventID]bool{}, triggers: map[string]*Total{}, jobs: map[string]*Total{}, days: map[string]*Total{}, known: map[messaging.RunID]*messaging.Run{}, readOf: map[messaging.RunID]bool{}}
+	c := &comparing{Past: p, rules: is, pairs: map[messageKey]*pair{}, skipped: map[messaging.EventID]bool{}, triggers: map[string]*Total{}, jobs: map[string]*Total{}, days: map[string]*Total{}, known: map[messaging.RunID]*messaging.Run{}, readOf: map[messaging.RunID]bool{}, removed: removed{map[messaging.EventID]bool{}, map[messaging.RunID]bool{}}}
 	first, err := p.Store.FirstEventSince(ctx, p.From.Add(-p.Warm))
 	if err != nil {
 		return nil, err
@@ -250,6 +251,9 @@ func (c *comparing) play(ctx context.Context, next messaging.EventID) error {
 		if err := c.readLedger(ctx, until); err != nil {
 			return err
 		}
+		if err := c.readRemoved(ctx, events); err != nil {
+			return err
+		}
 		if err := c.playUntil(ctx, c.playable(events), until); err != nil {
 			return err
 		}
@@ -300,7 +304,7 @@ func (c *comparing) both(do func(*player) error) error {
 func (c *comparing) playable(events []messaging.Event) []messaging.Event {
 	return slices.DeleteFunc(events, func(e messaging.Event) bool {
 		switch {
-		case e.Forgotten || e.FactsCleared:
+		case e.Forgotten || e.FactsCleared || e.Contact.Phone.IsMasked():
 			c.left.forgotten++
 		case e.Replays():
 			c.left.replays++

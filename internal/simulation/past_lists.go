@@ -241,6 +241,9 @@ func (c *comparing) readRunLedger(ctx context.Context, run *messaging.Run) error
 	if run.Deliver != messaging.DeliverPerMessage {
 		return c.readFiles(ctx, run)
 	}
+	if err := c.readRemovedRows(ctx, run.ID); err != nil {
+		return err
+	}
 	return c.Store.PastRows(ctx, run.ID, func(number int64, m *messaging.Message) {
 		if m.Phone != "" && !m.Phone.IsMasked() && (m.Tries > 0 || !m.AcceptedAt.IsZero()) {
 			c.sentReally(messageKey{trigger: run.Job, run: run.ID, row: number}, m)

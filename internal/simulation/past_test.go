@@ -55,8 +55,15 @@ func rulesOf(t testing.TB, text string) simulation.Rules {
 	return app.SimulationOf(cfg)
 }
 
-// A month is what so many webhooks of a shop, about so many carts (0: each about its own), led to, by the daemon's own code.
-func month(t testing.TB, rules *simulation.Rules, webhooks, carts int) simulation.Past {
+// A deed is what somebody does in a month, so long after its begin.
+type deed struct {
+	at time.Duration
+	do func(*simulation.World) error
+}
+
+// A month is what so many webhooks of a shop, about so many carts (0: each about its own), led to, by the daemon's own code, with what somebody did
+// meanwhile, in the order of its time.
+func month(t testing.TB, rules *simulation.Rules, webhooks, carts int, deeds ...deed) simulation.Past {
 	t.Helper()
 	sim, err := simulation.NewSimulator("")
 	if err != nil {
@@ -84,6 +91,7 @@ func month(t testing.TB, rules *simulation.Rules, webhooks, carts int) simulatio
 	lasts := 30 * 24 * time.Hour
 	next := start
 	until := func(at time.Time) { // with the jobs that fire
+		t.Helper()
 		for !next.IsZero() && !next.After(at) {
 			if err = w.RunUntil(t.Context(), next); err == nil {
 				next, err = w.Tick(t.Context())
@@ -97,7 +105,14 @@ func month(t testing.TB, rules *simulation.Rules, webhooks, carts int) simulatio
 		}
 	}
 	for i := range webhooks {
-		until(start.Add(lasts * time.Duration(i) / time.Duration(webhooks)))
+		at := lasts * time.Duration(i) / time.Duration(webhooks)
+		for ; len(deeds) > 0 && deeds[0].at <= at; deeds = deeds[1:] {
+			until(start.Add(deeds[0].at))
+			if err := deeds[0].do(w); err != nil {
+				t.Fatal(err)
+			}
+		}
+		until(start.Add(at))
 		cart := i * i * 7919 % 1_000_003 // carts of their own, unless a number of them is asked for
 		if carts > 0 {
 			cart = random.IntN(carts)

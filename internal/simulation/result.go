@@ -73,6 +73,10 @@ func (c *comparing) compared(m messageKey, one *pair) bool {
 	if c.wasOf(one) == nil && one.is == nil {
 		return false
 	}
+	if c.notKept(m, one) {
+		c.left.removed++
+		return false
+	}
 	return c.was != nil || one.is == nil || one.ledger != nil || one.is.Due.Before(c.Until.Add(-tolerance))
 }
 
@@ -136,6 +140,7 @@ func (c *comparing) notes() (notes []string) {
 		{c.left.blanked, "%d runs whose rows are not kept any more are left out: what they sent counts in no limit"},
 		{c.left.unread, "%d runs read no list, because they were skipped or failed: who was on it is not known, and it is not played"},
 		{c.left.underWay, "%d rows of runs that are paused or under way were not sent so far, and are left out"},
+		{c.left.removed, "%d messages are left out, because what was really sent then is not kept any more"},
 		{c.left.excluded, "%d rows that were left out when their list was read stay left out: what is stored of them is not enough to send them"},
 	} {
 		if n.count > 0 {
