@@ -51,8 +51,8 @@ const (
 
 // An Index is the keys in memory, how far their flushing is, and the filter.
 type Index struct {
-	Limit int  // of keys in memory, beyond which segments are flushed
-	small bool // see Small
+	Limit int // of keys in memory, beyond which segments are flushed
+	grows int // with so many keys in memory a small index gets another filter; 0 is never, see Small
 
 	ranges      int64 // parts below it are kinds, and asked for one at a time; those above are days
 	first, last int64 // of the days that have keys; 0 for none
@@ -81,15 +81,17 @@ func New(ranges, first, last int64) *Index {
 // Small is the index, not used yet, of data that is mostly little and that no crash matters to: with a filter for few keys, which is replaced should there
 // be many, and with room for as many as are cheaper in memory than in their table.
 func (x *Index) Small() *Index {
-	x.known, x.small, x.Limit = newFilter(smallWords), true, smallLimit
+	x.known, x.grows, x.Limit = newFilter(smallWords), smallMost, smallLimit
 	return x
 }
 
-// grow gives a small index another filter. All keys are in memory still.
+// grow gives a small index another filter. All keys are in memory still: one that has keys in its table keeps its filter (insert), since another
+// would know nothing of these.
 func (x *Index) grow() {
-	if x.small = !x.Filled(); x.small {
+	if !x.Filled() {
 		return
 	}
+	x.grows = 0
 	x.sweep(filterWords)
 	x.Swept()
 }
@@ -110,7 +112,7 @@ func (x *Index) Remember(k Key) {
 		}
 		x.last = max(x.last, k.Part)
 	}
-	if x.small && x.held >= smallMost {
+	if x.grows > 0 && x.held >= x.grows {
 		x.grow()
 	}
 	x.learn(k.Hash)
@@ -126,7 +128,7 @@ func (x *Index) RememberOld(t Table, k Key) error {
 		return nil
 	}
 	x.learn(k.Hash)
-	return t.Insert([]Key{k})
+	return x.insert(t, []Key{k})
 }
 
 // Find appends to ids the rows that a hash leads to in the parts from first to last, each once and in ascending order.
@@ -197,6 +199,12 @@ func (x *Index) Flush(t Table, round func() error) error {
 	return nil
 }
 
+// insert puts keys into the table.
+func (x *Index) insert(t Table, keys []Key) error {
+	x.grows = 0
+	return t.Insert(keys)
+}
+
 // FlushAll moves all keys to the table.
 func (x *Index) FlushAll(t Table) error {
 	for at := range segmentCount {
@@ -214,7 +222,7 @@ func (x *Index) flush(t Table, at int) (int, error) {
 	}
 	x.sorted = append(x.sorted[:0], x.segments[at]...) // a copy: Rollback takes from the end
 	slices.SortFunc(x.sorted, Compare)
-	if err := t.Insert(x.sorted); err != nil {
+	if err := x.insert(t, x.sorted); err != nil {
 		return 0, err
 	}
 	x.open.flushed, x.open.gone = append(x.open.flushed, uint16(at)), x.open.gone+len(x.sorted)

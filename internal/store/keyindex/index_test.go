@@ -3,6 +3,7 @@ package keyindex
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -140,6 +141,129 @@ func TestFindGivesWhatWasRemembered(t *testing.T) {
 			},
 		})
 	})
+}
+
+// Small data that becomes much finds what a plain map of its keys has, with its first filter and with the next one, wherever its keys lie, and
+// whatever was undone or is gone from the table.
+func TestASmallIndexGrows(t *testing.T) {
+	grew := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		lies, have := &table{}, map[Key]bool{}
+		x := New(ranges, 0, 0).Small()
+		x.grows = 12
+		x.Limit = rapid.SampledFrom([]int{10, 1000}).Draw(rt, "limit")
+		olds := rapid.Bool().Draw(rt, "old rows")
+		if rapid.Bool().Draw(rt, "filled at once") {
+			x.Fill(rt.Context(), lies.page)
+		}
+		key := rapid.Custom(func(rt *rapid.T) Key {
+			return Key{Part: rapid.Int64Range(0, 9).Draw(rt, "part"), Hash: rapid.Int64Range(1, 40).Draw(rt, "hash") * 0x1E3779B97F4A7C15, ID: rapid.Int64Range(1, 9).Draw(rt, "id")}
+		})
+		inMemory := func(k Key) bool { return slices.Contains(x.segments[segmentOf(k.Hash)], k) }
+		rt.Repeat(map[string]func(*rapid.T){
+			"a transaction": func(rt *rapid.T) {
+				x.Begin()
+				lies.before = slices.Clone(lies.keys)
+				added := rapid.SliceOfN(key, 0, 25).Draw(rt, "keys")
+				for _, k := range added {
+					if olds && k.Part < ranges && rapid.Bool().Draw(rt, "of an old row") {
+						if err := x.RememberOld(lies, k); err != nil {
+							rt.Fatal(err)
+						}
+					} else {
+						x.Remember(k)
+					}
+				}
+				if err := x.Flush(lies, func() error { return nil }); err != nil {
+					rt.Fatal(err)
+				}
+				if rapid.Bool().Draw(rt, "undone") {
+					x.Rollback()
+					lies.keys = lies.before
+					return
+				}
+				x.Commit()
+				for _, k := range added {
+					have[k] = true
+				}
+			},
+			"the filter is filled": func(*rapid.T) {
+				if !x.Filled() {
+					x.Fill(rt.Context(), lies.page)
+				}
+			},
+			"keys are deleted from the table": func(rt *rapid.T) {
+				kept := x.Sweep()
+				lies.keys = slices.DeleteFunc(lies.keys, func(k Key) bool {
+					if k.ID%2 == 0 || inMemory(k) {
+						kept(k.Hash)
+						return false
+					}
+					delete(have, k)
+					return true
+				})
+				if rapid.Bool().Draw(rt, "to the end of the walk") {
+					x.Swept()
+				}
+			},
+			"find": func(rt *rapid.T) {
+				k := key.Draw(rt, "key")
+				if len(have) > 0 && rapid.Bool().Draw(rt, "one that is there") {
+					k = rapid.SampledFrom(slices.SortedFunc(maps.Keys(have), Compare)).Draw(rt, "which")
+				}
+				last := k.Part
+				if k.Part >= ranges {
+					last = 9
+				}
+				var want []int64
+				for one := range have {
+					if one.Hash == k.Hash && one.Part >= k.Part && one.Part <= last {
+						want = append(want, one.ID)
+					}
+				}
+				slices.Sort(want)
+				want = slices.Compact(want)
+				got, err := x.Find(lies, k.Part, last, k.Hash, nil)
+				if err != nil || !slices.Equal(got, want) {
+					rt.Fatalf("%+v to %d: %v (%v), want %v", k, last, got, err, want)
+				}
+			},
+		})
+		if len(x.known.words) == filterWords {
+			grew++
+		}
+	})
+	if grew < 10 {
+		t.Errorf("the test is weak: %d grew", grew)
+	}
+}
+
+// A small index looks for few hashes in vain: just before it grows, and after it.
+func TestHowOftenASmallIndexLooksInVain(t *testing.T) {
+	lies := &table{}
+	x := New(ranges, 0, 0).Small()
+	x.Fill(t.Context(), lies.page)
+	dice := rand.New(rand.NewPCG(1, 2))
+	for _, tt := range []struct{ keys, words, most int }{
+		{smallMost, smallWords, 400},
+		{smallMost + 1, filterWords, 5},
+		{10 * smallMost, filterWords, 20},
+	} {
+		for x.Held() < tt.keys {
+			x.Begin()
+			x.Remember(Key{Hash: int64(dice.Uint64()), ID: 1})
+			x.Commit()
+		}
+		vain := 0
+		for range 100_000 {
+			if x.known.mayContain(int64(dice.Uint64())) {
+				vain++
+			}
+		}
+		if len(x.known.words) != tt.words || vain > tt.most {
+			t.Errorf("with %d keys: %d words, %d of 100,000 unknown hashes would be looked for", tt.keys, len(x.known.words), vain)
+		}
+	}
 }
 
 func TestAFilterSaysNothingUntilItHoldsEverything(t *testing.T) {
