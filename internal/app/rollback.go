@@ -47,20 +47,32 @@ func (a *App) earlier(ctx context.Context, version string, today *config.Config)
 	}
 	files, missing := config.WithSecrets(kept, known)
 	if len(missing) > 0 {
-		lines := make([]string, len(missing))
-		for i := range missing {
-			lines[i] = missing[i].String()
-		}
 		return nil, nil, &server.RollbackError{
-			Words: "config " + version + " had " + units.Count(len(missing), "secret") + " written into it that today's files do not have, and secrets are not kept: " + strings.Join(lines, "; "),
+			Words: "config " + version + " had " + units.Count(len(missing), "secret") + " written into it that today's files do not have, and secrets are not kept: " + linesOf(missing),
 			Next:  `fill them in by hand: "nudgewire config show ` + version + `" prints the files`,
 		}
 	}
 	cfg, problems := config.ParseFiles(a.opt.ConfigFile, files, a.opt.Env)
+	// A config with nines of its own is the same version; that of other holidays is another one, too.
+	if blotted := config.Blotted(files); cfg.Version != version && len(blotted) > 0 {
+		return nil, nil, &server.RollbackError{
+			Words: "config " + version + " named contacts who were forgotten since, and nines stand in place of their phones: " + linesOf(blotted),
+			Next:  `fill them in by hand, or leave them out: "nudgewire config show ` + version + `" prints the files`,
+		}
+	}
 	if problems.Errors() > 0 {
 		return nil, nil, &ConfigError{File: "config " + version, Problems: problems}
 	}
 	return files, cfg, nil
+}
+
+// linesOf names lines of which something is missing.
+func linesOf(missing []config.MissingText) string {
+	lines := make([]string, len(missing))
+	for i := range missing {
+		lines[i] = missing[i].String()
+	}
+	return strings.Join(lines, "; ")
 }
 
 // Rollback has an earlier config again; see server.Daemon.

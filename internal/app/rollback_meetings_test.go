@@ -168,3 +168,116 @@ func TestAHaltAndAPauseOutlastARollback(t *testing.T) {
 		t.Errorf("resumed, the run is %s", r.State)
 	}
 }
+
+// A phone that an earlier config named is blotted out once its contact is forgotten. A way back to that config writes nothing of it into a file: it
+// names the lines and stops, and so does its plan. A way back to a config with nines of its own goes.
+func TestARollbackToAConfigThatNamedWhoWasForgotten(t *testing.T) {
+	t.Parallel()
+	const gone = "+447700900998"
+	for name, line := range map[string]string{ // behind the triggers
+		"a key":       "test_numbers: {me: '" + gone + "'}\n",
+		"a condition": "  ann: {on: shopify.cart.created, if: 'customer.phone != \"" + gone + "\"', wait: 1h, send: {template: cart}}\n",
+		"a comment":   "# Ann is 07700 900998\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := pollHead + polled("polled", "") + line + "# the office is 0999999999\n"
+			h := open(t, options{config: config})
+			first := h.status().Daemon.Config
+			h.edit("expires: 48h", "expires: 47h")
+			h.reload()
+			second := h.status().Daemon.Config
+			h.rollBack(first) // nobody is forgotten yet, and nines are nines
+			h.rollBack(second)
+			h.edit(line, "")
+			h.reload()
+			third := h.status().Daemon.Config
+			h.forget(gone)
+
+			named := strings.Join(strings.Fields(line)[:2], " ")
+			before := h.onDisk()
+			_, back := server.RollBack.Call(t.Context(), h.ask, server.RollbackRequest{Version: first})
+			_, plan := server.PlanConfig.Call(t.Context(), h.ask, server.PlanRequest{Version: first})
+			for _, err := range []error{back, plan} {
+				no, is := errors.AsType[*refusal.Error](err)
+				if !is || !strings.Contains(no.Words, "config "+first+" named contacts who were forgotten since") || !strings.Contains(no.Words, named) ||
+					!strings.Contains(no.Hint, "nudgewire config show "+first) {
+					t.Errorf("it says %+v", err)
+				}
+			}
+			if diff := cmp.Diff(before, h.onDisk()); diff != "" {
+				t.Error(diff)
+			}
+			if now := h.status().Daemon.Config; now != third {
+				t.Errorf("config %s is in use, and was %s", now, third)
+			}
+		})
+	}
+}
+
+// A rollback to a config from before a job was renamed has its runs under the name that they had then: one that waits for approval goes on, what its
+// canary sent is not sent again, and the slot that it has begun is not begun twice. So it is after a restart and after the way forward again.
+func TestARollbackOfAJobsRenameKeepsItsRuns(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	list(t, filepath.Join(folder, "list.csv"), 3)
+	const keys = "    deliver: per_message\n    send: {template: winback}\n    guard: {approve_over: 1}\n    canary: {first: 1, wait: 2h, stop_if: \"failed > 10%\"}\n"
+	o := options{folder: folder, config: jobConfig(folder, keys)}
+	h := open(t, o)
+	first := h.status().Daemon.Config
+	id := h.fire("winback").ID
+	h.eventually("it awaits approval", func() bool { return h.run(id).State == messaging.RunAwaiting })
+	slot := h.run(id).Slot
+	halt := server.HaltRequest{Scope: messaging.ScopeJob, Name: "winback"}
+	if _, err := server.Halt.Call(t.Context(), h.ask, halt); err != nil {
+		t.Fatal(err)
+	}
+	h.edit("  winback:\n", "  weekly:\n    was: winback\n")
+	h.reload()
+	second := h.status().Daemon.Config
+	is := func(name string) {
+		t.Helper()
+		if r := h.run(id); r.Job != name || r.Slot != slot {
+			t.Errorf("run %d is of %s at %s, want %s at %s", id, r.Job, r.Slot, name, slot)
+		}
+		for _, m := range h.messages() {
+			if m.Trigger != name {
+				t.Errorf("message %d is of %s, not of %s", m.ID, m.Trigger, name)
+			}
+		}
+		held := h.status().Holds
+		if halt.Name == "" && len(held) > 0 || halt.Name != "" && (len(held) != 1 || held[0].Name != name) {
+			t.Errorf("halts under %s: %+v", name, held)
+		}
+	}
+	is("weekly")
+	same(t, "the plan", words(waiting(server.PlanConfig.Call(t.Context(), h.ask, server.PlanRequest{Version: first}))), "winback was weekly: it takes along what is open and what is remembered")
+	h.rollBack(first)
+	is("winback")
+	if _, err := server.ApproveRun.Call(t.Context(), h.ask, id); err != nil {
+		t.Fatal(err)
+	}
+	h.stop()
+	h = open(t, o)
+	is("winback")
+	if n := len(h.messages()); n > 0 {
+		t.Errorf("%d messages under a halt", n)
+	}
+	h.rollBack(second)
+	is("weekly")
+	halt.Name = "weekly"
+	if _, err := server.Resume.Call(t.Context(), h.ask, halt); err != nil {
+		t.Fatal(err)
+	}
+	halt.Name = ""
+	h.eventually("its canary waits", func() bool { return h.run(id).Waits == messaging.WaitCanary })
+	h.rollBack(first)
+	is("winback")
+	if r := h.run(id); r.Waits != messaging.WaitCanary || len(h.messages()) != 1 {
+		t.Errorf("it waits for %q, %d messages", r.Waits, len(h.messages()))
+	}
+	h.order(id, "cancel")
+	if r := h.run(id); r.State != messaging.RunCancelled || len(h.messages()) != 1 {
+		t.Errorf("the run is %s, %d messages", r.State, len(h.messages()))
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
 
@@ -54,24 +55,24 @@ func markOf(hash string) string { return "<secret-" + hash + ">" }
 // secretMark is what Files writes in place of a secret.
 var secretMark = regexp.MustCompile(`<secret-[0-9a-f]*>`)
 
-// A MissingSecret is a line of a kept file of which a secret is not known any more.
-type MissingSecret struct {
+// A MissingText is a line of a kept file of which a secret, or a phone, is not known any more.
+type MissingText struct {
 	File string
 	Line int
-	Text string // the line, with the mark
+	Text string // the line, with what stands in place of it
 }
 
-func (m *MissingSecret) String() string {
+func (m *MissingText) String() string {
 	return fmt.Sprintf("%s:%d: %s", m.File, m.Line, strings.TrimSpace(m.Text))
 }
 
 // WithSecrets are kept files with the secrets by their marks, and the lines of those that are not among them.
-func WithSecrets(files []store.ConfigFile, known map[string]string) (whole []store.ConfigFile, missing []MissingSecret) {
+func WithSecrets(files []store.ConfigFile, known map[string]string) (whole []store.ConfigFile, missing []MissingText) {
 	for _, f := range files {
 		for i, line := range strings.Split(f.Text, "\n") {
 			for _, mark := range secretMark.FindAllString(line, -1) {
 				if _, is := known[mark]; !is {
-					missing = append(missing, MissingSecret{f.Name, i + 1, line})
+					missing = append(missing, MissingText{f.Name, i + 1, line})
 				}
 			}
 		}
@@ -83,6 +84,18 @@ func WithSecrets(files []store.ConfigFile, known map[string]string) (whole []sto
 		})})
 	}
 	return whole, missing
+}
+
+// Blotted are the lines of kept files in which a phone may have been blotted out, because its contact was forgotten (phones.Finder).
+func Blotted(files []store.ConfigFile) (found []MissingText) {
+	for _, f := range files {
+		for i, line := range strings.Split(f.Text, "\n") {
+			if phones.MayBeBlotted(line) {
+				found = append(found, MissingText{f.Name, i + 1, line})
+			}
+		}
+	}
+	return found
 }
 
 // A markError is a value that is the mark of a secret and not the secret.

@@ -14,6 +14,9 @@ type Finder struct{ needles [][]byte }
 // every other list of ids.
 const shortest = 8
 
+// fewest is how many digits there are in the shortest number that is looked for.
+const fewest = 7
+
 // NewFinder makes a Finder of numbers, which are digits with their country code. Each is found in all its spellings.
 func NewFinder(numbers ...string) *Finder {
 	f := &Finder{}
@@ -73,6 +76,27 @@ func (f *Finder) Blot(text []byte) (found bool) {
 	return found
 }
 
+// MayBeBlotted reports whether a number that Blot found may have stood in text: as many nines as the shortest has digits, with nothing between them but
+// what stands in numbers.
+func MayBeBlotted(text string) bool {
+	nines := 0
+	for i := 0; i < len(text); {
+		switch {
+		case text[i] == '9':
+			if nines++; nines == fewest {
+				return true
+			}
+			i++
+		case nines > 0 && between([]byte(text[i:])) > 0:
+			i += between([]byte(text[i:]))
+		default:
+			nines = 0
+			i++
+		}
+	}
+	return false
+}
+
 // Holds reports whether a number stands in text in one piece, without anything between its digits.
 func (f *Finder) Holds(text []byte) bool {
 	for _, needle := range f.needles {
@@ -100,7 +124,7 @@ func (f *Finder) may(text string) bool {
 	n := 0
 	for i := range len(text) {
 		if isDigit(text[i]) {
-			if n++; n >= 7 {
+			if n++; n >= fewest {
 				return true
 			}
 		}

@@ -28,6 +28,9 @@ func TestAFinderBlotsANumberHoweverItIsWritten(t *testing.T) {
 		{"the price is 7700 and the id 900123", "the price is 7700 and the id 900123"},
 	} {
 		got, found := f.BlotString(c.text)
+		if MayBeBlotted(got) != found {
+			t.Errorf("%q: it may be blotted: %v", got, !found)
+		}
 		if got != c.want || found != (c.text != c.want) {
 			t.Errorf("%q: %q, %v; want %q", c.text, got, found, c.want)
 		}
