@@ -23,6 +23,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/schema"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -167,7 +168,7 @@ func TestABackupHoldsWhatBelongsToTheData(t *testing.T) {
 	if got := strings.Join(names, " "); got != "nudgewire.db data-requests/event-7.json" {
 		t.Errorf("it holds %s", got)
 	}
-	if r.Manifest.Data.Runs != 1 || r.Manifest.Data.Schema != store.Schema() {
+	if r.Manifest.Data.Runs != 1 || r.Manifest.Data.Schema != schema.Version() {
 		t.Errorf("the report: %+v", r)
 	}
 	// A second one needs to be told to take its place, and one that fails leaves it alone.
@@ -346,7 +347,7 @@ func setSchema(t *testing.T, folder string, version int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if version > store.Schema() {
+	if version > schema.Version() {
 		_, err = db.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (?1, 1)`, version)
 	} else {
 		_, err = db.ExecContext(t.Context(), `DELETE FROM goose_db_version WHERE version_id > ?1`, version)

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/schema"
 )
 
 // Check reads a backup whole: every file against its SHA-256, the database by every page and index. The database is unpacked
@@ -52,8 +52,8 @@ func holds(ctx context.Context, path, copied string, m Manifest) error {
 		return ctx.Err()
 	case err != nil:
 		return &FileError{path, "holds a database that is not whole: " + err.Error(), anotherHint}
-	case c.Schema > store.Schema():
-		return &FileError{path, fmt.Sprintf("holds data of version %d, and this nudgewire knows version %d: it was made by nudgewire %s", c.Schema, store.Schema(), m.Version), "use that version, or a newer one"}
+	case c.Schema > schema.Version():
+		return &FileError{path, fmt.Sprintf("holds data of version %d, and this nudgewire knows version %d: it was made by nudgewire %s", c.Schema, schema.Version(), m.Version), "use that version, or a newer one"}
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/schema"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -198,11 +199,11 @@ func TestABackupOfAnotherVersion(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		setSchema(t, from, store.Schema()+by)
+		setSchema(t, from, schema.Version()+by)
 		path := made(t, from)
 		_, err := Restore(t.Context(), path, RestoreOptions{DSN: dsnOf(t.TempDir())})
 		var bad *FileError
-		if by > 0 && (!errors.As(err, &bad) || !strings.Contains(err.Error(), fmt.Sprintf("holds data of version %d", store.Schema()+1))) {
+		if by > 0 && (!errors.As(err, &bad) || !strings.Contains(err.Error(), fmt.Sprintf("holds data of version %d", schema.Version()+1))) {
 			t.Errorf("newer: %v", err)
 		}
 		if by < 0 && err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
@@ -20,7 +21,7 @@ import (
 // commit removes whole things, and the next run finds what is left.
 //
 // Keys are not removed with their rows. A hash falls anywhere, so that would write one page for each of them; they
-// lead nowhere meanwhile, which is harmless, and a sweep removes many neighbours at once (single_sweep.go).
+// lead nowhere meanwhile, which is harmless, and a sweep removes many neighbours at once (internal/store/peers/sweep.go).
 
 // A Retention says how long each kind is kept, by age; 0 is for ever.
 type Retention struct {
@@ -169,7 +170,7 @@ func (e *retainer) commit(ctx context.Context, kind string, remove func(*store.T
 	began := time.Now()
 	err := e.Write(ctx, commit.LaneWork, func(t *store.Tx) (err error) {
 		if n, err = remove(t); err == nil && kind != "" && n > 0 {
-			t.CountNamed(store.RemovedByAge+kind, n)
+			t.CountNamed(peers.RemovedByAge+kind, n)
 		}
 		return err
 	})
@@ -266,7 +267,7 @@ func (e *retainer) tombstones(ctx context.Context) error {
 	return e.until(ctx, "", func(t *store.Tx) (int64, error) {
 		n, err := t.Exec(expiredTombstonesSQL, t.At)
 		if n > 0 {
-			t.CountNamed(store.DeadKeys, n)
+			t.CountNamed(peers.DeadKeys, n)
 		}
 		return n, err
 	})
@@ -341,7 +342,7 @@ func (s Records) RetentionState(ctx context.Context) (v RetentionState, err erro
 		default:
 			if kind, ok := strings.CutPrefix(name, retentionLast); ok {
 				last.Removed[kind] = value
-			} else if kind, ok := strings.CutPrefix(name, store.RemovedByAge); ok {
+			} else if kind, ok := strings.CutPrefix(name, peers.RemovedByAge); ok {
 				v.Removed[kind] = value
 			}
 		}

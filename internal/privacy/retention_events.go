@@ -7,6 +7,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
 	"github.com/nudgewire/nudgewire/internal/store/stored"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
@@ -166,7 +167,7 @@ func dropEvents(t *store.Tx, ids []int64) (int64, error) {
 	if err != nil || len(due) == 0 {
 		return 0, err
 	}
-	t.CountNamed(store.DeadKeys, int64(len(due)))
+	t.CountNamed(peers.DeadKeys, int64(len(due)))
 	for _, s := range []*engine.Statement{dropEventsSQL, dropDecisionsSQL} {
 		if err := t.ExecAll(s, due); err != nil {
 			return 0, err

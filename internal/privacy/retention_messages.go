@@ -8,6 +8,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
 )
 
 // oldMessage is the condition on a message d that it ended before ?1, for us and for the service, and that nothing stands on it: the
@@ -156,7 +157,7 @@ var sentOnceSQL = engine.SQL(`INSERT INTO sent_once (correlation, message, state
 // leaveKeys leaves the keys of a message that an event led to behind, which lead nowhere from now on. Of a message of a
 // trigger that sends once it is remembered that it was sent.
 func leaveKeys(t *store.Tx, d *oldOne, once func(string, bool) bool) error {
-	t.CountNamed(store.DeadKeys, 2) // its key and its phone's
+	t.CountNamed(peers.DeadKeys, 2) // its key and its phone's
 	droppedInDoubt := d.droppedInDoubt && d.claimed > 0
 	if (d.state != messaging.StateAccepted && !droppedInDoubt) || once == nil || !once(d.trigger, d.keyed) {
 		return nil
@@ -168,7 +169,7 @@ func leaveKeys(t *store.Tx, d *oldOne, once func(string, bool) bool) error {
 	if err := t.Put(sentOnceSQL, d.correlation, d.id, string(state), d.claimed); err != nil {
 		return err
 	}
-	return t.KeepCorrelation(d.correlation, d.id)
+	return peers.Keep(t.Tx, peers.Key{Part: peers.Correlations, Hash: d.correlation, ID: d.id})
 }
 
 // renumbered is a condition whose ?1 is the ?3 of a statement.

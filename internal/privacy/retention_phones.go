@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
 	"github.com/nudgewire/nudgewire/internal/store/stored"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
@@ -126,7 +127,7 @@ func (e *retainer) isOpen(id int64) bool {
 
 // textsOfMessages finds where their phones stand in the texts of messages that may be masked.
 func (e *retainer) textsOfMessages(ctx context.Context, ids []int64) (due []textChange, err error) {
-	all, err := store.List(ctx, e.Store, `SELECT phone FROM messages d WHERE id IN `+engine.In(ids)+` AND NOT `+store.IsMasked("phone")+` AND state <> 'waiting' AND state <> 'sending' AND state <> 'in_doubt'`, nil, engine.Text)
+	all, err := store.List(ctx, e.Store, `SELECT phone FROM messages d WHERE id IN `+engine.In(ids)+` AND NOT `+stored.IsMasked("phone")+` AND state <> 'waiting' AND state <> 'sending' AND state <> 'in_doubt'`, nil, engine.Text)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -217,7 +218,7 @@ func maskMessages(t *store.Tx, ids []int64, cut, eventsTo int64, once func(strin
 
 var (
 	maskableSQL   = engine.SQL(`SELECT id, phone, topic, phone_problem FROM events WHERE id IN (` + engine.Placeholders(1) + `)`)
-	wholePhoneSQL = engine.SQL(`SELECT event_id FROM messages WHERE id IN (` + engine.Placeholders(1) + `) AND NOT ` + store.IsMasked("phone"))
+	wholePhoneSQL = engine.SQL(`SELECT event_id FROM messages WHERE id IN (` + engine.Placeholders(1) + `) AND NOT ` + stored.IsMasked("phone"))
 	maskEventSQL  = engine.SQL(`UPDATE events SET phone = ?2, topic = ?3, phone_problem = ?4, dedupe_key = ?5 WHERE id = ?1`)
 )
 
@@ -258,7 +259,7 @@ func maskEvents(t *store.Tx, ids []int64) (n int64, err error) {
 		}
 		n++
 	}
-	t.CountNamed(store.DeadKeys, keysOfPhone*n)
+	t.CountNamed(peers.DeadKeys, keysOfPhone*n)
 	return n, nil
 }
 

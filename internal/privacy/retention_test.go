@@ -20,6 +20,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
 )
 
 const day = 24 * time.Hour
@@ -64,7 +65,7 @@ func (a aging) sweepKeys() {
 	a.Helper()
 	a.reopen() // what was in memory is in the table
 	commit := func(ctx context.Context, run func(*store.Tx) error) error { return a.Write(ctx, commit.LaneWork, run) }
-	a.must(commit(a.Context(), func(t *store.Tx) error { t.CountNamed(store.DeadKeys, 1<<40); return nil }))
+	a.must(commit(a.Context(), func(t *store.Tx) error { t.CountNamed(peers.DeadKeys, 1<<40); return nil }))
 	a.must(a.SweepKeys(a.Context(), commit))
 }
 

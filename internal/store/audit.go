@@ -63,7 +63,7 @@ func (n *auditNotes) write(t *Tx) error {
 	if len(n.entries) == 0 {
 		return nil
 	}
-	err := t.peers.lock(t, []int64{auditChain}, nil)
+	err := t.peers.Lock(t.Tx, []int64{auditChain}, nil)
 	l := t.lookAt()
 	if err == nil {
 		err = t.Query(lookAtAuditSQL, l.scan, l.wrote.id)

@@ -132,7 +132,7 @@ func (s *Store) CheckAudit(ctx context.Context) (AuditState, error) {
 // AcceptAudit ends the trouble of what was found: a person has looked into it. What is missing stays missing.
 func (s *Store) AcceptAudit(ctx context.Context) error {
 	err := s.Write(ctx, commit.LaneWork, func(t *Tx) error {
-		if err := t.peers.lock(t, []int64{auditChain}, nil); err != nil {
+		if err := t.peers.Lock(t.Tx, []int64{auditChain}, nil); err != nil {
 			return err
 		}
 		return t.Put(acceptAuditSQL)

@@ -18,7 +18,7 @@ import (
 // cut (run_cuts.go), the audit (audit.go), and whoever waits for work. At the end of the transaction writeNoted has them write what was noted; after the commit
 // notifySubscribers wakes whoever waits. Metrics and the log come last, from the goroutine whose operation it was (observer.go).
 
-// writeNoted writes what was noted, in this order. The audit is last: who holds the end of its chain waits for nobody any more.
+// writeNoted writes what was noted, in this order. The audit is the last that waits for anybody: others wait for who holds the end of its chain.
 func (t *Tx) writeNoted() error {
 	err := t.outgoing.write(t)
 	if err == nil && !t.bare {
@@ -29,6 +29,9 @@ func (t *Tx) writeNoted() error {
 	}
 	if err == nil {
 		err = t.audits.write(t)
+	}
+	if at, waits := t.dues.earliest(); waits && err == nil {
+		err = t.peers.TellDue(t.Tx, at)
 	}
 	return err
 }
@@ -167,7 +170,7 @@ var stateCounts = map[messaging.State]tally.Counter{
 }
 
 // mayHaveArrived says that a contact may have a message although it waits again, or has ended, at that time.
-func (t *Tx) mayHaveArrived(p *eventLabels, at int64) { t.peers.noteRecipient(p.account, p.phone, at) }
+func (t *Tx) mayHaveArrived(p *eventLabels, at int64) { t.peers.NoteRecipient(p.account, p.phone, at) }
 
 // messageTaken says that the service took a message, or with answered false that a person says so.
 func (t *Tx) messageTaken(m *messaging.Message, p *eventLabels, answered bool) {
@@ -179,7 +182,7 @@ func (t *Tx) messageTaken(m *messaging.Message, p *eventLabels, answered bool) {
 		t.tally.Totals.Add(tally.CountUntracked, 1)
 	}
 	t.messageStatus(m, "", m.KnownStatus(), p, m.StatusAt)
-	t.peers.noteRecipient(m.Account, m.Phone, engine.Micro(m.AcceptedAt))
+	t.peers.NoteRecipient(m.Account, m.Phone, engine.Micro(m.AcceptedAt))
 }
 
 // messagePolled says what a look at a message brought.
@@ -223,7 +226,7 @@ func (t *Tx) runState(r *messaging.Run, before messaging.RunState) {
 // partState says what a part of a run became. Of one that the service took what it costs is counted, and its rows without those that its answer
 // named: these are messages, each of its own country, so the rest of such a part has none.
 func (t *Tx) partState(r *messaging.Run, p *messaging.Part, state messaging.PartState, named int64) {
-	t.peers.filesCount(state == messaging.PartUploading || state == messaging.PartAccepted || state == messaging.PartInDoubt)
+	t.peers.FilesCount(state == messaging.PartUploading || state == messaging.PartAccepted || state == messaging.PartInDoubt)
 	if state != messaging.PartAccepted {
 		return
 	}
@@ -305,7 +308,7 @@ func (t *Tx) countNews(n messaging.StatusNews, p *eventLabels, m *messaging.Mess
 // wakeSender says that a message of an account now waits for at.
 func (t *Tx) wakeSender(account string, at int64) {
 	t.dues.note(account, at, t.At)
-	t.peers.lowWater().Lower(account, at)
+	t.peers.LowWater().Lower(account, at)
 }
 
 // wakeTracker says that a message of an account now waits to be asked about; 0 is that it does not.

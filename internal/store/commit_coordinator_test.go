@@ -8,53 +8,57 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/lowwater"
 	"github.com/nudgewire/nudgewire/internal/store/numbers"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
 )
 
 // strict holds operations to what an engine with many writers needs: every hash is locked before it is looked for or
 // remembered, each operation locks once, and numbers have gaps.
 type strict struct {
-	*singleWriter
+	*peers.Single
 	locked, read []int64
 }
 
 var errNotLocked = errors.New("not locked")
 
-func (s *strict) begin(t *Tx) error {
+func (s *strict) Begin() error {
 	s.locked, s.read = nil, nil
-	return s.singleWriter.begin(t)
+	return s.Single.Begin()
 }
 
-func (s *strict) allocate(t *Tx, of numbers.Sequence, n int64) (int64, error) {
-	s.ids[of] += 7
-	return s.singleWriter.allocate(t, of, n)
+func (s *strict) Allocate(t *engine.Tx, of numbers.Sequence, n int64) (int64, error) {
+	if _, err := s.Single.Allocate(t, of, 7); err != nil { // nobody gets these
+		return 0, err
+	}
+	return s.Single.Allocate(t, of, n)
 }
 
-func (s *strict) lock(_ *Tx, hashes, read []int64) error {
+func (s *strict) Lock(_ *engine.Tx, hashes, read []int64) error {
 	s.locked, s.read = append(s.locked, hashes...), append(s.read, read...)
 	return nil
 }
 
-func (s *strict) tryLock(t *Tx, hashes []int64, reads [][]int64) ([]bool, error) {
-	return make([]bool, len(hashes)), s.lock(t, hashes, slices.Concat(reads...))
+func (s *strict) TryLock(t *engine.Tx, hashes []int64, reads [][]int64) ([]bool, error) {
+	return make([]bool, len(hashes)), s.Lock(t, hashes, slices.Concat(reads...))
 }
 
-func (s *strict) find(t *Tx, first, last, hash int64, ids []int64) ([]int64, error) {
+func (s *strict) Find(t *engine.Tx, first, last, hash int64, ids []int64) ([]int64, error) {
 	if !slices.Contains(s.locked, hash) && !slices.Contains(s.read, hash) {
 		return nil, errNotLocked
 	}
-	return s.singleWriter.find(t, first, last, hash, ids)
+	return s.Single.Find(t, first, last, hash, ids)
 }
 
-func (s *strict) remember(t *Tx, k key, fresh bool) error {
-	if k.Part != phonesOfEvents && !slices.Contains(s.locked, k.Hash) { // by phones people search, and nothing is decided by that
+func (s *strict) Remember(t *engine.Tx, k peers.Key, fresh bool) error {
+	if k.Part != peers.PhonesOfEvents && !slices.Contains(s.locked, k.Hash) { // by phones people search, and nothing is decided by that
 		return errNotLocked
 	}
-	return s.singleWriter.remember(t, k, fresh)
+	return s.Single.Remember(t, k, fresh)
 }
 
-func (s *strict) lowWater() *lowwater.Marks { return nil }
+func (s *strict) LowWater() *lowwater.Marks { return nil }
 
 // curious are rules that need every fact and let everything go.
 type curious struct{}
@@ -69,7 +73,7 @@ func (curious) Decide(_ *messaging.Message, _ *messaging.DueFacts, now time.Time
 
 func TestOperationsKeepToWhatManyWritersNeed(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
-	s.writer.peers = &strict{singleWriter: single(s)}
+	s.writer.peers = &strict{Single: single(s)}
 	s.due = func() messaging.DueRules { return curious{} }
 	s.settle = func(w messaging.Proposal, f messaging.Facts) messaging.Settlement {
 		switch {

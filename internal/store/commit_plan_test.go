@@ -73,7 +73,7 @@ func heardReads(t *testing.T, s *Store) []string {
 	failIf(t, err)
 	listener := &eavesdropper{Connector: c}
 	reads := sql.OpenDB(listener)
-	single(s).stopFilling() // it reads, too
+	single(s).StopFilling() // it reads, too
 	told := s.reads
 	s.reads.DB = reads
 	defer func() {

@@ -10,6 +10,8 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
+	"github.com/nudgewire/nudgewire/internal/store/numbers"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
@@ -18,7 +20,7 @@ type writer struct {
 	*shared
 	engine engine.Connection
 	tx     *engine.Tx // on it
-	peers  coordinator
+	peers  peers.Coordinator
 
 	batch             // the open one
 	foreseen foreseen // by acceptAll
@@ -99,20 +101,39 @@ func (w *writer) runBatch(ops []*commit.Operation[*Tx]) (err error) {
 	w.batch.begin()
 	w.tx.At = engine.Micro(w.now())
 	t := Tx{w.tx, w}
-	if err := w.peers.begin(&t); err != nil {
+	if err := w.peers.Begin(); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	err = commit.RunAll(&t, ops)
 	if err == nil { // never after an error: SQLite may have ended the transaction by itself
 		err = t.writeNoted()
 	}
-	if err = w.peers.settle(&t, err); err != nil {
+	if err = w.peers.Settle(t.Tx, err); err != nil {
 		clear(w.triggers)
 		return err
 	}
 	w.notifySubscribers()
 	// Last: what is answered was on disk, under its name, when it was answered.
 	return w.engine.Committed()
+}
+
+// runAlone runs one thing as a transaction, before others are handed over or after the last of them.
+func (w *writer) runAlone(run func(*engine.Tx) error) error {
+	return w.runBatch([]*commit.Operation[*Tx]{{Run: func(t *Tx) error { return run(t.Tx) }}})
+}
+
+// Lock keeps other transactions that lock one of these hashes from going on until this one ends.
+func (t *Tx) Lock(hashes ...int64) error { return t.peers.Lock(t.Tx, hashes, nil) }
+
+// allocate gives the next number.
+func (t *Tx) allocate(of numbers.Sequence) (id int64, err error) {
+	return t.peers.Allocate(t.Tx, of, 1)
+}
+
+// find is good until it is called again.
+func (t *Tx) find(first, last, hash int64) (ids []int64, err error) {
+	t.found, err = t.peers.Find(t.Tx, first, last, hash, t.found[:0])
+	return t.found, err
 }
 
 // waits are the earliest times that something waits for, by account.
@@ -140,6 +161,16 @@ func (w *waits) note(account string, at, now int64) {
 		}
 	}
 	*w = append(*w, wait{account, at, ahead})
+}
+
+// earliest is the earliest of all times; ok is false where nothing waits.
+func (w waits) earliest() (at int64, ok bool) {
+	for i, one := range w {
+		if i == 0 || one.at < at {
+			at = one.at
+		}
+	}
+	return at, len(w) > 0
 }
 
 func (w waits) wakeWaiting(hook func(account string, at time.Time)) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
 )
 
 // A Redaction is a sender's request that all that came by it is forgotten. A person carries it out or refuses it; until then its
@@ -110,7 +111,7 @@ func (t *Tx) redacting(open map[string]int64, phone messaging.Phone, hash func(.
 	if len(open) == 0 || phone == "" {
 		return "", nil
 	}
-	ids, err := t.peers.find(t, phonesOfEvents, phonesOfEvents, phoneHash(phone, hash), nil)
+	ids, err := t.peers.Find(t.Tx, peers.PhonesOfEvents, peers.PhonesOfEvents, phoneHash(phone, hash), nil)
 	for some := range slices.Chunk(ids, engine.RowsAtOnce) {
 		if err != nil {
 			break

@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/numbers"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
 	"github.com/nudgewire/nudgewire/internal/store/reach"
 	"github.com/nudgewire/nudgewire/internal/store/stored"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
@@ -52,6 +53,23 @@ func (s *Store) Accept(ctx context.Context, plans []messaging.Plan) ([]messaging
 type acceptance struct {
 	ready    []encodedPlan
 	receipts []messaging.Receipt
+}
+
+// lockPlans locks what the plans look for and what they add.
+func (t *Tx) lockPlans(plans ...*encodedPlan) error {
+	t.locked = t.locked[:0]
+	for _, p := range plans {
+		if t.locked = append(t.locked, p.hash); p.content != 0 {
+			t.locked = append(t.locked, p.content)
+		}
+		for j := range p.proposals {
+			t.locked = p.proposals[j].hashes(t.locked)
+		}
+		if p.wish != 0 {
+			t.locked = append(t.locked, p.wish)
+		}
+	}
+	return t.peers.Lock(t.Tx, t.locked, nil)
 }
 
 // acceptAll stores the events of several requests. What is stored about any of them is read for all at once, and each is settled on what
@@ -127,9 +145,9 @@ func (r *readyProposal) hashes(all []int64) []int64 {
 	if r.correlation == 0 && r.byPhone == 0 {
 		return all
 	}
-	all = append(all, r.correlation, r.byPhone, tombstoneHash(r.correlation), tombstoneHash(r.byPhone), tombstoneHash(r.keyless))
+	all = append(all, r.correlation, r.byPhone, peers.TombstoneHash(r.correlation), peers.TombstoneHash(r.byPhone), peers.TombstoneHash(r.keyless))
 	for _, other := range r.others {
-		all = append(all, other, tombstoneHash(other))
+		all = append(all, other, peers.TombstoneHash(other))
 	}
 	return all
 }
@@ -252,13 +270,13 @@ func (t *Tx) insertEvent(p *encodedPlan) (id int64, err error) {
 	err = t.Put(insertEventSQL, id, p.hash, e.Connector, e.Kind, e.Topic, e.DedupeKey, e.ContentKey,
 		string(e.Contact.Phone), e.Contact.PhoneProblem, engine.Micro(e.OccurredAt), p.received, e.ContentType, p.packed)
 	if err == nil {
-		err = t.peers.remember(t, key{Part: p.received / dayMicros, Hash: p.hash, ID: id}, true)
+		err = t.peers.Remember(t.Tx, peers.Key{Part: p.received / dayMicros, Hash: p.hash, ID: id}, true)
 	}
 	if err == nil && p.content != 0 {
-		err = t.peers.remember(t, key{Part: p.received / dayMicros, Hash: p.content, ID: id}, true)
+		err = t.peers.Remember(t.Tx, peers.Key{Part: p.received / dayMicros, Hash: p.content, ID: id}, true)
 	}
 	if err == nil && p.byPhone != 0 {
-		err = t.peers.remember(t, key{Part: phonesOfEvents, Hash: p.byPhone, ID: id}, true)
+		err = t.peers.Remember(t.Tx, peers.Key{Part: peers.PhonesOfEvents, Hash: p.byPhone, ID: id}, true)
 	}
 	if err == nil && !p.plan.Later && !t.bare { // else it is read once what it lacks was looked up
 		err = t.Put(unreadSQL, id)
@@ -420,13 +438,13 @@ func (t *Tx) queued(id int64, ready *readyProposal, of messaging.Correlation, d 
 			return err
 		}
 	}
-	err := t.peers.remember(t, key{Part: correlations, Hash: ready.correlation, ID: id}, true)
+	err := t.peers.Remember(t.Tx, peers.Key{Part: peers.Correlations, Hash: ready.correlation, ID: id}, true)
 	if err == nil && of.Key != "" {
-		err = t.peers.remember(t, key{Part: correlations, Hash: ready.byPhone, ID: id}, true)
+		err = t.peers.Remember(t.Tx, peers.Key{Part: peers.Correlations, Hash: ready.byPhone, ID: id}, true)
 	}
 	for _, other := range ready.others {
 		if err == nil {
-			err = t.peers.remember(t, key{Part: correlations, Hash: other, ID: id}, true)
+			err = t.peers.Remember(t.Tx, peers.Key{Part: peers.Correlations, Hash: other, ID: id}, true)
 		}
 	}
 	return err
@@ -448,12 +466,12 @@ func (t *Tx) restart(proposal *messaging.Proposal, ready *readyProposal, what en
 	}
 	t.wakeSender(enqueue.Account, engine.Micro(due))
 	if proposal.Correlation.Key != "" { // the phone may be another one now
-		if err := t.peers.remember(t, key{Part: correlations, Hash: ready.byPhone, ID: int64(id)}, false); err != nil {
+		if err := t.peers.Remember(t.Tx, peers.Key{Part: peers.Correlations, Hash: ready.byPhone, ID: int64(id)}, false); err != nil {
 			return err
 		}
 	}
 	for _, other := range ready.others {
-		if err := t.peers.remember(t, key{Part: correlations, Hash: other, ID: int64(id)}, false); err != nil {
+		if err := t.peers.Remember(t.Tx, peers.Key{Part: peers.Correlations, Hash: other, ID: int64(id)}, false); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
 	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
@@ -321,7 +322,7 @@ func (t *Tx) foreseeEvents(plans []*encodedPlan) error {
 	fresh := newAsk(f.events)
 	for _, p := range plans {
 		for _, hash := range p.ownHashes() {
-			ids, err := t.find(max(p.since()/dayMicros, firstDay), p.received/dayMicros+1, hash)
+			ids, err := t.find(max(p.since()/dayMicros, peers.FirstDay), p.received/dayMicros+1, hash)
 			if err != nil {
 				return Wrap(err, "what is stored about the events")
 			}
@@ -347,7 +348,7 @@ func (t *Tx) foresee(all ...asked) error {
 	rows, ends := newAsk(f.rows), newAsk(f.ends)
 	for _, a := range all {
 		for _, hash := range a.hashes() {
-			ids, err := t.find(correlations, correlations, hash)
+			ids, err := t.find(peers.Correlations, peers.Correlations, hash)
 			if err != nil {
 				return Wrap(err, "the correlation key so far")
 			}
@@ -358,7 +359,7 @@ func (t *Tx) foresee(all ...asked) error {
 		}
 		for _, under := range a.names {
 			for _, m := range a.memories(under.ready) {
-				if ids, err := t.find(tombstones, tombstones, tombstoneHash(m.hash)); err != nil {
+				if ids, err := t.find(peers.Tombstones, peers.Tombstones, peers.TombstoneHash(m.hash)); err != nil {
 					return Wrap(err, "tombstone")
 				} else if len(ids) > 0 { // most have none, and a query for each would cost a sixth of a commit
 					ends.add(m.hash)
@@ -551,5 +552,5 @@ func (t *Tx) rememberCancel(proposal *messaging.Proposal, m memory, id messaging
 		return fmt.Errorf("tombstone: %w", err)
 	}
 	delete(t.foreseen.ends, m.hash)
-	return t.peers.remember(t, key{Part: tombstones, Hash: tombstoneHash(m.hash), ID: 0}, false)
+	return t.peers.Remember(t.Tx, peers.Key{Part: peers.Tombstones, Hash: peers.TombstoneHash(m.hash), ID: 0}, false)
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/numbers"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
 )
 
 // Deduplication has two parts: the key of the event, an 8-byte hash of connector and dedupe key and the day it was
@@ -44,7 +46,7 @@ func (t *Tx) repeats(p *encodedPlan) (first messaging.EventID, err error) {
 // midnight: the moment decides.
 func (t *Tx) duplicateOf(p *encodedPlan, hash int64) (first messaging.EventID, err error) {
 	e, since := &p.plan.Event, p.since()
-	ids, err := t.find(max(since/dayMicros, firstDay), p.received/dayMicros+1, hash)
+	ids, err := t.find(max(since/dayMicros, peers.FirstDay), p.received/dayMicros+1, hash)
 	for i := len(ids) - 1; i >= 0 && err == nil && first == 0; i-- {
 		var known eventKey
 		if known, err = t.eventKey(ids[i]); err != nil {
@@ -87,3 +89,33 @@ func (t *Tx) eventKey(id int64) (k eventKey, err error) {
 // sameKey reports whether a stored key is that of an event. Not every engine keeps a text to the byte (see clean), and the hash
 // under which it was found is that of the text as it came.
 func sameKey(stored, own string) bool { return engine.PostgresText(stored) == engine.PostgresText(own) }
+
+// keyedEventRows are the events with their keys, and keyedMessageRows the messages that events led to, as they were remembered (see remember).
+func keyedEventRows(hash func(...string) int64) peers.Keyed {
+	return peers.Keyed{Of: numbers.Events, Query: `SELECT received_at, hash, id, connector, content_key, phone FROM events WHERE id > ?1 AND id <= ?2`, Keys: func(r *engine.Row, remember func(peers.Key)) error {
+		day, known, id := r.Int()/dayMicros, r.Int(), r.Int()
+		remember(peers.Key{Part: day, Hash: known, ID: id})
+		if connector, content := r.Text(), r.Text(); content != "" {
+			remember(peers.Key{Part: day, Hash: contentHash(connector, content, hash), ID: id})
+		}
+		if phone := r.Phone(); phone != "" && !phone.IsMasked() {
+			remember(peers.Key{Part: peers.PhonesOfEvents, Hash: phoneHash(phone, hash), ID: id})
+		}
+		return nil
+	}}
+}
+
+func keyedMessageRows(hash func(...string) int64) peers.Keyed {
+	return peers.Keyed{Of: numbers.Messages, Query: `SELECT id, correlation, trigger_name, correlation_key, phone, other_keys FROM messages
+			WHERE id > ?1 AND id <= ?2 AND event_id <> 0`, Keys: func(r *engine.Row, remember func(peers.Key)) error {
+		id, correlation, trigger, text, phone := r.Int(), r.Int(), r.Text(), r.Text(), r.Text()
+		remember(peers.Key{Part: peers.Correlations, Hash: correlation, ID: id})
+		if text != "" {
+			remember(peers.Key{Part: peers.Correlations, Hash: hash(trigger, "", phone), ID: id})
+		}
+		for _, other := range otherKeys(r.Text()) {
+			remember(peers.Key{Part: peers.Correlations, Hash: hash(trigger, other, ""), ID: id})
+		}
+		return nil
+	}}
+}

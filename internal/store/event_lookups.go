@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
 )
 
 // The attempt's number guards a claim: a late caller finds another one, or no row.
@@ -170,7 +171,7 @@ func (t *Tx) complete(l *messaging.PendingLookup, p *encodedPlan, settle Settle)
 		err = t.Put(unreadSQL, int64(id))
 	}
 	if err == nil && newPhone {
-		err = t.peers.remember(t, key{Part: phonesOfEvents, Hash: p.byPhone, ID: int64(id)}, false)
+		err = t.peers.Remember(t.Tx, peers.Key{Part: peers.PhonesOfEvents, Hash: p.byPhone, ID: int64(id)}, false)
 	}
 	if err != nil {
 		return messaging.Receipt{}, fmt.Errorf("event: %w", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
 )
 
 // unreadSQL has somebody read later what an event says of its contact (package contacts). A webhook pays for no more than this.
@@ -11,7 +12,7 @@ var unreadSQL = engine.SQL(`INSERT INTO unread_events (event_id) VALUES (?1) ON 
 
 // LockKnowing keeps others from what is known of contacts until the transaction ends. read are hashes that are going to be found.
 func (t *Tx) LockKnowing(hash func(...string) int64, read ...int64) error {
-	return t.peers.lock(t, []int64{hash("knowing")}, read)
+	return t.peers.Lock(t.Tx, []int64{hash("knowing")}, read)
 }
 
 // LockKnown is for who takes away what is known of contacts: until the transaction ends nobody else learns or reads events for it. The events of a
@@ -24,23 +25,23 @@ func (s *Store) LockKnown(t *Tx, phone string) (events []int64, err error) {
 	if err := t.LockKnowing(s.hash, hash); err != nil {
 		return nil, err
 	}
-	return t.find(phonesOfEvents, phonesOfEvents, hash)
+	return t.find(peers.PhonesOfEvents, peers.PhonesOfEvents, hash)
 }
 
 // FindWord are the numbers of events that were remembered by a word, good until something is looked up again. Another word may have the same
 // hash: the caller compares the rows.
 func (t *Tx) FindWord(hash int64) (ids []int64, err error) {
-	return t.find(wordsOfEvents, wordsOfEvents, hash)
+	return t.find(peers.WordsOfEvents, peers.WordsOfEvents, hash)
 }
 
 // RememberWord has an event found by a word from now on.
 func (t *Tx) RememberWord(hash, event int64) error {
-	return t.peers.remember(t, key{Part: wordsOfEvents, Hash: hash, ID: event}, false)
+	return t.peers.Remember(t.Tx, peers.Key{Part: peers.WordsOfEvents, Hash: hash, ID: event}, false)
 }
 
 // WordEvents are the numbers of events that words lead to, ascending. As with FindWord, the caller compares the rows.
 func (s *Store) WordEvents(ctx context.Context, hashes ...int64) (ids []int64, err error) {
-	return s.keyed(ctx, wordsOfEvents, hashes...)
+	return s.keyed(ctx, peers.WordsOfEvents, hashes...)
 }
 
 // KeyHash is keyindex.Hash, the one by which these data were written.

@@ -109,7 +109,7 @@ func (t *Tx) goesOn(h *messaging.Hold) {
 	if h.Kind == messaging.HoldService {
 		account = h.Account
 	}
-	t.peers.lowWater().Lower(account, 0)
+	t.peers.LowWater().Lower(account, 0)
 	t.wakeSender(account, t.At)
 }
 

@@ -16,7 +16,6 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/store/calls"
-	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/numbers"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
@@ -175,13 +174,13 @@ func (s *Store) sign(ctx context.Context, path string) error {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // it never fails
 	token := int64(binary.BigEndian.Uint64(random[:])>>1 | 1)
-	err = s.writer.runBatch([]*commit.Operation[*Tx]{{Run: func(t *Tx) error {
+	err = s.writer.runAlone(func(t *engine.Tx) error {
 		err := t.Put(tally.SetCountSQL, countBefore, max(before, 0))
 		if err == nil {
 			err = t.Put(tally.SetCountSQL, countToken, token)
 		}
 		return err
-	}}})
+	})
 	if err == nil {
 		err = writeInstance(path, token)
 	}

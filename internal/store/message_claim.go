@@ -47,7 +47,7 @@ func (s *Store) claimBy(ctx context.Context, q *messaging.ClaimRequest, claim fu
 	var got []claimed
 	err := s.Write(ctx, commit.LaneWork, func(t *Tx) (err error) {
 		rules := s.dueRules(q.Now)
-		err = t.peers.lockNotes(t, false) // before it reads what was sent, if it waits at all
+		err = t.peers.LockNotes(t.Tx, false) // before it reads what was sent, if it waits at all
 		if err == nil {
 			got, err = claim(t, &rules)
 		}
@@ -184,7 +184,7 @@ func (t *Tx) claim(q *messaging.ClaimRequest, lane messaging.Category, n int, ot
 			m := other.marks
 			err = t.Query(dueProbeSQL, each, string(lane), now, q.Account, other.phones, m[0], m[1], m[2], m[3], engine.Flag(other.fresh))
 		} else {
-			err = t.Query(dueSQL, each, string(lane), now, int64(ask), t.peers.lowWater().From(q.Account, lane.Lane(), now), q.Account)
+			err = t.Query(dueSQL, each, string(lane), now, int64(ask), t.peers.LowWater().From(q.Account, lane.Lane(), now), q.Account)
 		}
 		if err != nil {
 			return nil, err
@@ -195,7 +195,7 @@ func (t *Tx) claim(q *messaging.ClaimRequest, lane messaging.Category, n int, ot
 			if len(found) > 0 {
 				due = engine.Micro(found[0].DueAt)
 			}
-			t.peers.lowWater().Raise(q.Account, lane.Lane(), now, due)
+			t.peers.LowWater().Raise(q.Account, lane.Lane(), now, due)
 		}
 		ready, err := rules.prepare(t, found)
 		if err != nil {
@@ -298,7 +298,7 @@ func (s *Store) nextDue(ctx context.Context, account string, lanes ...messaging.
 	for _, lane := range lanes {
 		var from int64 // a store that only reads walks
 		if s.writer != nil {
-			from = s.writer.peers.lowWater().From(account, lane.Lane(), engine.Micro(s.writer.now()))
+			from = s.writer.peers.LowWater().From(account, lane.Lane(), engine.Micro(s.writer.now()))
 		}
 		due, found, err := s.next(ctx, nextDueSQL, string(lane), from, account)
 		if err != nil {

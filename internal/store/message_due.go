@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
 	"github.com/nudgewire/nudgewire/internal/store/reach"
 )
 
@@ -130,7 +131,7 @@ func (a *atDue) lock(t *Tx, found []claimed) (busy map[messaging.Phone]bool, err
 	}
 	phones, err := a.asks(t, found)
 	if err == nil && len(t.locked) > 0 {
-		err = t.peers.lock(t, t.locked, nil)
+		err = t.peers.Lock(t.Tx, t.locked, nil)
 	}
 	if err != nil {
 		return nil, err
@@ -146,7 +147,7 @@ func (a *atDue) asks(t *Tx, found []claimed) (phones []*sentTo, err error) {
 		d := &found[i].Message
 		needs := a.rules.Needs(d)
 		if needs.Account > 0 && !accountLocked {
-			accountLocked, t.locked = true, append(t.locked, reachLock(d.Account, a.hash))
+			accountLocked, t.locked = true, append(t.locked, peers.ReachLock(d.Account, a.hash))
 		}
 		if needs.Window && a.windows[d.Trigger] == nil {
 			if a.windows == nil {
@@ -187,7 +188,7 @@ func (a *atDue) lockPhones(t *Tx, phones []*sentTo) (busy map[messaging.Phone]bo
 	for i, to := range phones {
 		t.locked, reads[i] = append(t.locked, to.contact), to.hashes
 	}
-	held, err := t.peers.tryLock(t, t.locked, reads)
+	held, err := t.peers.TryLock(t.Tx, t.locked, reads)
 	for i := range held {
 		if held[i] {
 			if busy == nil {
@@ -315,7 +316,7 @@ func (a *atDue) keepWindows(t *Tx) error {
 func (a *atDue) account(t *Tx, d *claimed, back time.Duration, allowed []claimed, f *messaging.DueFacts) (err error) {
 	since := engine.Micro(a.now.Add(-back))
 	if a.contacts == nil {
-		if a.contacts, err = t.peers.contacts(t, d.Account, since, a.hash); err != nil {
+		if a.contacts, err = t.peers.Contacts(t.Tx, d.Account, since, a.hash); err != nil {
 			return err
 		}
 		a.flying = map[int64]bool{}
@@ -455,7 +456,7 @@ func (t *Tx) pastMessages(phones []*sentTo, each func(to *sentTo, c *messaging.C
 	for _, to := range phones {
 		ids := []int64{}
 		for _, hash := range to.hashes {
-			if ids, err = t.peers.find(t, correlations, correlations, hash, ids); err != nil {
+			if ids, err = t.peers.Find(t.Tx, peers.Correlations, peers.Correlations, hash, ids); err != nil {
 				return err
 			}
 		}

@@ -62,7 +62,7 @@ func (t *Tx) follow(r *messaging.Run, p *messaging.Part, first func(string, time
 	if n <= 0 {
 		return followed, nil
 	}
-	id, err := t.peers.allocate(t, numbers.Messages, n)
+	id, err := t.peers.Allocate(t.Tx, numbers.Messages, n)
 	if err == nil {
 		err = t.Put(insertFollowedSQL, int64(p.RunID), int64(p.Number), followed+1, n, id)
 	}

@@ -60,7 +60,7 @@ func (s *Store) RescueClaims(ctx context.Context, now time.Time, owner string) (
 
 // freeLookups has look-ups due again that dead owners had under way.
 func (t *Tx) freeLookups(now time.Time, owner string) error {
-	n, err := t.peers.freeLookups(t, owner, engine.Micro(now))
+	n, err := t.peers.FreeLookups(t.Tx, owner, engine.Micro(now))
 	if n > 0 {
 		t.wakeEnricher(engine.Micro(now))
 	}
@@ -69,7 +69,7 @@ func (t *Tx) freeLookups(now time.Time, owner string) error {
 
 func (t *Tx) abandon(now time.Time, owner string) (n messaging.Rescued, err error) {
 	var held []messaging.Message
-	err = t.peers.sending(t, owner, engine.Micro(now), func(r *engine.Row) error {
+	err = t.peers.Sending(t.Tx, owner, engine.Micro(now), func(r *engine.Row) error {
 		d, _ := stored.ScanMessage(r)
 		held = append(held, d)
 		return nil
@@ -82,7 +82,7 @@ func (t *Tx) abandon(now time.Time, owner string) (n messaging.Rescued, err erro
 		d := &held[i]
 		alive := false
 		if d.LeaseEnds.After(now) {
-			if alive, err = t.peers.alive(t, d.Owner, owner); err != nil {
+			if alive, err = t.peers.Alive(t.Tx, d.Owner, owner); err != nil {
 				return n, err
 			}
 		}

@@ -170,7 +170,7 @@ func (t *Tx) enqueueEventRetry(d *messaging.Message, now, due, expires time.Time
 	}
 	var ready readyProposal
 	ready.find(&proposal, s.hash)
-	if err := t.peers.lock(t, ready.hashes(nil), nil); err != nil {
+	if err := t.peers.Lock(t.Tx, ready.hashes(nil), nil); err != nil {
 		return "", err
 	}
 	defer t.foreseen.clear()

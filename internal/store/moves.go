@@ -13,9 +13,10 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/disk"
-	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/numbers"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
+	"github.com/nudgewire/nudgewire/internal/store/schema"
 )
 
 // Data moves from one engine to the other while nobody uses it (package transfer copies it). What is here opens both places for that, and
@@ -106,9 +107,9 @@ func OpenToMove(ctx context.Context, dsn, to string) (*Store, error) {
 		return nil, err
 	}
 	s.endCommits()
-	w := s.writer.peers.(*singleWriter) // a file has one
-	w.close()
-	if err := s.writer.runBatch([]*commit.Operation[*Tx]{{Run: w.flushForGood}}); err != nil {
+	w := s.writer.peers.(*peers.Single) // a file has one
+	w.Close()
+	if err := s.writer.runAlone(w.FlushForGood); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -133,7 +134,7 @@ func NewFile(ctx context.Context, path string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Prepare(ctx, path, steps); err != nil {
+	if err := c.Prepare(ctx, path, schema.Steps); err != nil {
 		return nil, err
 	}
 	return engine.OpenFile(path, "PRAGMA synchronous = OFF", "PRAGMA journal_mode = OFF", "PRAGMA cache_size = -65536", "PRAGMA temp_store = MEMORY")

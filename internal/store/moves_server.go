@@ -16,6 +16,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/schema"
 )
 
 // A ServerToMove is a PostgreSQL database that nobody else uses, by one connection, so that data is copied to it or from it.
@@ -51,7 +52,7 @@ func OpenServer(ctx context.Context, dsn string) (_ *ServerToMove, err error) {
 	if err := engine.CheckServer(ctx, s.db); err != nil {
 		return nil, err
 	}
-	if err := engine.MigratePostgres(ctx, cfg, steps); err != nil {
+	if err := engine.MigratePostgres(ctx, cfg, schema.Steps); err != nil {
 		return nil, err
 	}
 	if s.Conn, err = s.db.Conn(ctx); err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/schema"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -157,7 +158,7 @@ func TestDataOfANewerVersionIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	rawExec(t, path, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)`)
-	words := fmt.Sprintf("the data has schema version 99 and this nudgewire knows versions up to %d; use the newer nudgewire that wrote it", Schema())
+	words := fmt.Sprintf("the data has schema version 99 and this nudgewire knows versions up to %d; use the newer nudgewire that wrote it", schema.Version())
 	for _, readOnly := range []bool{false, true} {
 		_, err := Open(t.Context(), Options{DSN: "sqlite:" + path, ReadOnly: readOnly})
 		if fmt.Sprint(err) != path+": "+words {

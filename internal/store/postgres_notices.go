@@ -158,20 +158,3 @@ func (m *erasureHashes) loadAll(ctx context.Context, s *Store) error {
 	}
 	return m.load(ctx, s)
 }
-
-var noticeDueSQL = engine.PostgresSQL(`INSERT INTO notices (kind, id) VALUES ('due', $1)`)
-
-// tellDue has a batch tell of what it leaves waiting.
-func (m *manyWriters) tellDue(t *Tx) error {
-	if len(t.dues) == 0 {
-		return nil
-	}
-	at := t.dues[0].at
-	for _, one := range t.dues[1:] {
-		at = min(at, one.at)
-	}
-	if !m.wakes.Worth(max(at, t.At)) {
-		return nil
-	}
-	return t.Put(noticeDueSQL, max(at, t.At))
-}

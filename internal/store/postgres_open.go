@@ -11,6 +11,8 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
+	"github.com/nudgewire/nudgewire/internal/store/schema"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -37,7 +39,7 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 		if err := s.hasData(ctx); err != nil {
 			return err
 		}
-		if err := engine.CheckSchema(ctx, s.reads, steps); err != nil {
+		if err := engine.CheckSchema(ctx, s.reads, schema.Steps); err != nil {
 			return err
 		}
 		if err := arrived(ctx, s.reads, engine.ServerName(cfg)); err != nil {
@@ -55,8 +57,8 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	s.calls.Path = engine.Path(o.DSN) + ".calls"
-	if engine.CheckSchema(ctx, s.reads, steps) != nil { // mostly another process has brought it up to date
-		if err := engine.MigratePostgres(ctx, cfg, steps); err != nil {
+	if engine.CheckSchema(ctx, s.reads, schema.Steps) != nil { // mostly another process has brought it up to date
+		if err := engine.MigratePostgres(ctx, cfg, schema.Steps); err != nil {
 			return engine.Unreachable(err)
 		}
 	}
@@ -68,7 +70,7 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 	for i := range o.Writers {
 		e := engine.NewPostgres(func(ctx context.Context) (*pgx.Conn, error) { return s.connectWriter(ctx, write) }, &s.refused)
 		w := newWriter(&s.shared, e)
-		w.peers = &manyWriters{e, &s.numbers, wakes}
+		w.peers = &peers.Many{On: e, Numbers: &s.numbers, Wakes: wakes, Calls: &s.calls, Beat: &s.beat}
 		if s.more = append(s.more, w); i == 0 {
 			s.writer, s.more = w, nil
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 	"github.com/nudgewire/nudgewire/test/testserver"
 )
@@ -51,7 +52,7 @@ func TestTheServerTakesEverySet(t *testing.T) {
 			t.Errorf("%s\nas a set: %s\n%v", one, form, err)
 		}
 	}
-	for name, s := range map[string]*engine.Statement{"counters": tally.CountSQL, "last events": tally.LastSeenSQL, "consents": saveConsentSQL, "opt-outs": proposalSQL, "keys": insertKeySQL} {
+	for name, s := range map[string]*engine.Statement{"counters": tally.CountSQL, "last events": tally.LastSeenSQL, "consents": saveConsentSQL, "opt-outs": proposalSQL, "keys": peers.InsertKeySQL} {
 		if !sets[s] {
 			t.Errorf("%s have no set", name)
 		}
@@ -153,7 +154,7 @@ func TestARowThatIsRefusedCostsItsOwnOperation(t *testing.T) {
 	var batch []*commit.Operation[*Tx]
 	consents := &commit.Set[*Tx]{Run: func(t *Tx, members []*commit.Operation[*Tx]) error {
 		for i, w := range members {
-			err := t.peers.lock(t, []int64{int64(i)}, nil)
+			err := t.peers.Lock(t.Tx, []int64{int64(i)}, nil)
 			if err == nil {
 				err = t.saveConsent(w.Member.(*messaging.ConsentRecord))
 			}

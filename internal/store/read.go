@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/numbers"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
 )
 
 // defaultLimit is the length of a list whose filter names none.
@@ -76,7 +77,7 @@ func (s *Store) keyedEvents(ctx context.Context, phones []messaging.Phone) (ids 
 	for i, phone := range phones {
 		hashes[i] = phoneHash(phone, s.hash)
 	}
-	ids, err = s.keyed(ctx, phonesOfEvents, hashes...)
+	ids, err = s.keyed(ctx, peers.PhonesOfEvents, hashes...)
 	if err == nil && s.commits == nil && s.file != nil { // what a process that ended in a crash had in memory stands in no table
 		list, args := engine.ListOf(phones)
 		var more []int64
@@ -95,7 +96,7 @@ func (s *Store) keyed(ctx context.Context, part int64, hashes ...int64) (ids []i
 		err = s.Write(ctx, commit.LaneWork, func(t *Tx) (err error) {
 			ids = ids[:0]
 			for i := 0; i < len(hashes) && err == nil; i++ {
-				ids, err = t.peers.find(t, part, part, hashes[i], ids)
+				ids, err = t.peers.Find(t.Tx, part, part, hashes[i], ids)
 			}
 			return err
 		})

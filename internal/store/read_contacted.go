@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/numbers"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
 )
 
 const contactedColumns = `d.id, d.phone, d.trigger_name, d.run_id, d.category`
@@ -46,7 +47,7 @@ func (s *Store) SentTo(ctx context.Context, phones []messaging.Phone, since time
 				hashes = append(hashes, all[i].hashes...)
 			}
 			if len(hashes) > 0 {
-				if err := t.peers.lock(t, nil, hashes); err != nil {
+				if err := t.peers.Lock(t.Tx, nil, hashes); err != nil {
 					return err
 				}
 			}
@@ -81,7 +82,7 @@ func (s *Store) sentToBeside(ctx context.Context, phones []messaging.Phone, sinc
 		for _, phone := range some {
 			if hashes := hashesTo(phone, triggers, s.hash); err == nil && len(hashes) > 0 {
 				var found []int64
-				found, err = s.keyed(ctx, correlations, hashes...)
+				found, err = s.keyed(ctx, peers.Correlations, hashes...)
 				ids = append(ids, found...)
 			}
 		}

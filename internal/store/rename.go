@@ -78,7 +78,7 @@ func (s *Store) Rename(ctx context.Context, all []Rename) error {
 				return fmt.Errorf("%s %q, which was %q: %w", r.About, r.Name, r.Was, err)
 			}
 		}
-		t.peers.lowWater().Lower(messaging.EveryAccount, 0)
+		t.peers.LowWater().Lower(messaging.EveryAccount, 0)
 		t.wakeSender(messaging.EveryAccount, t.At)
 		return nil
 	})

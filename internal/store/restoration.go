@@ -372,7 +372,7 @@ func (s *Store) doubtRun(ctx context.Context, r *Restoration, run messaging.Run)
 			"and say what became of each part that is in doubt, before it is resumed"
 	}
 	return s.changeRun(ctx, "", run, []messaging.RunState{from}, func(t *Tx) error {
-		t.peers.filesCount(true)
+		t.peers.FilesCount(true)
 		if err := t.Put(doubtUploadsSQL, int64(run.ID), "it was being uploaded when the copy was made that the data was restored from", t.At); err != nil {
 			return err
 		}

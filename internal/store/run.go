@@ -281,11 +281,11 @@ func (s *Store) ClaimRuns(ctx context.Context, owner string, now, until time.Tim
 		for _, r := range found {
 			free := r.Owner == "" || r.Owner == owner
 			if !free { // who lives may be late to renew its lease of the run
-				alive, err := t.peers.alive(t, r.Owner, owner)
+				alive, err := t.peers.Alive(t.Tx, r.Owner, owner)
 				if err != nil {
 					return err
 				}
-				free = !alive && (r.LeaseEnd.Before(now) || t.peers.buries(t))
+				free = !alive && (r.LeaseEnd.Before(now) || t.peers.Buries())
 			}
 			if free && (may == nil || may(&r)) {
 				r.Owner, r.LeaseEnd = owner, engine.Moment(engine.Micro(until))
@@ -362,7 +362,7 @@ func (s *Store) FreeRuns(ctx context.Context, owner string) error {
 		})
 		for i := 0; err == nil && i < len(open); i++ {
 			var alive bool
-			if alive, err = t.peers.alive(t, open[i].Owner, owner); err == nil && !alive && open[i].Owner != "" {
+			if alive, err = t.peers.Alive(t.Tx, open[i].Owner, owner); err == nil && !alive && open[i].Owner != "" {
 				err = t.Put(leaseRunSQL, int64(open[i].ID), "", int64(0))
 			}
 		}

@@ -96,7 +96,7 @@ func (n cutNotes) write(t *Tx) error {
 func (s *Store) Point(ctx context.Context, run messaging.RunID) (p messaging.Point, err error) {
 	err = s.Write(ctx, commit.LaneWork, func(t *Tx) (err error) {
 		p.At = engine.Moment(t.At)
-		if err := t.peers.lockNotes(t, true); err != nil {
+		if err := t.peers.LockNotes(t.Tx, true); err != nil {
 			return err
 		}
 		if err := t.forgetCuts(run); err != nil {
@@ -154,7 +154,7 @@ func (s *Store) ChangedContacts(ctx context.Context, run messaging.RunID, since 
 // cutSince reports whether what is not about one contact is as it was at the point of a cut, which is still open. What is noted for it is
 // all there then.
 func (t *Tx) cutSince(run messaging.RunID, since messaging.Point) (bool, error) {
-	if err := t.peers.lockNotes(t, true); err != nil {
+	if err := t.peers.LockNotes(t.Tx, true); err != nil {
 		return false, err
 	}
 	open := int64(0)

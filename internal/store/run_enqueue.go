@@ -112,7 +112,7 @@ func (t *Tx) enqueueRows(run messaging.RunID, first int64, rows []messaging.Mess
 		return nil
 	}
 	n := int64(len(rows))
-	id, err := t.peers.allocate(t, numbers.Messages, n)
+	id, err := t.peers.Allocate(t.Tx, numbers.Messages, n)
 	if err == nil {
 		err = t.Put(insertRowsSQL, int64(run), first, n, id)
 	}

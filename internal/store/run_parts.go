@@ -159,7 +159,7 @@ func (s *Store) ClaimPart(ctx context.Context, c messaging.PartClaim) (p messagi
 
 // asAt reports whether a part may go as it was cut. Claims go one after the other, and each sees those before it.
 func (t *Tx) asAt(c *messaging.PartClaim, category messaging.Category, contacts []int64, room *roomAsked) (bool, error) {
-	if err := t.peers.lock(t, []int64{keyindex.Hash("parts")}, nil); err != nil {
+	if err := t.peers.Lock(t.Tx, []int64{keyindex.Hash("parts")}, nil); err != nil {
 		return false, err
 	}
 	same, err := t.cutSince(c.Part.RunID, c.Point)

@@ -42,7 +42,7 @@ func (s *Store) Room(ctx context.Context, q messaging.QuotaQuestion) (room messa
 // last place.
 func (t *Tx) room(q *roomAsked) (room messaging.Room, err error) {
 	since := engine.Micro(q.Now.Add(-q.Per))
-	reached, err := t.peers.contacts(t, q.Account, since, q.hash)
+	reached, err := t.peers.Contacts(t.Tx, q.Account, since, q.hash)
 	if err != nil {
 		return room, err
 	}

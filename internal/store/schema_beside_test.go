@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/schema"
 )
 
 // A node of the version before reads and writes by the names of columns, so new tables, columns with a default, indexes and settings of storage
@@ -58,7 +59,7 @@ func besideFaults(text string) (faults []string) {
 }
 
 func TestNodesOfTheVersionBeforeBearEachStep(t *testing.T) {
-	for _, one := range steps[1:] { // they run while a node of the next version changes the tables (docs/cluster.md)
+	for _, one := range schema.Steps[1:] { // they run while a node of the next version changes the tables (docs/cluster.md)
 		for _, fault := range besideFaults(engine.PostgresDialect.Schema(one.SQL)) {
 			t.Errorf("version %d: %s", one.Version, fault)
 		}

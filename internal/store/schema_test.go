@@ -15,6 +15,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/schema"
 )
 
 // A file of version 1, with what it holds, comes to a version 2 that is made up here; and what knows version 1 alone leaves it alone then.
@@ -27,7 +28,7 @@ func TestASchemaGoesFromVersionToVersion(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	second := append(slices.Clone(steps), engine.Step{Version: Schema() + 1, SQL: `
+	second := append(slices.Clone(schema.Steps), engine.Step{Version: schema.Version() + 1, SQL: `
 		{{sqlite only}}ALTER TABLE configs ADD COLUMN note TEXT NOT NULL DEFAULT 'of before';{{end}}
 		{{postgres only}}nothing of this is for SQLite{{end}}`})
 	db, err := sql.Open("sqlite3", path)
@@ -44,14 +45,14 @@ func TestASchemaGoesFromVersionToVersion(t *testing.T) {
 	if err := db.QueryRowContext(t.Context(), "SELECT text, note FROM configs").Scan(&text, &note); err != nil || text != "a: b" || note != "of before" {
 		t.Errorf("%q %q, %v", text, note, err)
 	}
-	newer, ok := errors.AsType[*engine.NewerSchemaError](engine.Migrate(t.Context(), db, engine.SQLiteDialect, steps))
-	if !ok || newer.Found != Schema()+1 || newer.Known != Schema() {
+	newer, ok := errors.AsType[*engine.NewerSchemaError](engine.Migrate(t.Context(), db, engine.SQLiteDialect, schema.Steps))
+	if !ok || newer.Found != schema.Version()+1 || newer.Known != schema.Version() {
 		t.Errorf("version 1 says %v", newer)
 	}
 	if _, err := Open(t.Context(), Options{DSN: "sqlite:" + path}); !errors.As(err, &newer) {
 		t.Errorf("it opens: %v", err)
 	}
-	failing := append(slices.Clone(second), engine.Step{Version: Schema() + 2, SQL: "CREATE TABLE half (a BIGINT); CREATE TABLE half (a BIGINT);"})
+	failing := append(slices.Clone(second), engine.Step{Version: schema.Version() + 2, SQL: "CREATE TABLE half (a BIGINT); CREATE TABLE half (a BIGINT);"})
 	if err := engine.Migrate(t.Context(), db, engine.SQLiteDialect, failing); err == nil {
 		t.Error("a step that fails is no error")
 	}
@@ -64,7 +65,7 @@ func TestASchemaGoesFromVersionToVersion(t *testing.T) {
 // The page of tables says of every table of both engines when its rows leave, and of no other.
 func TestThePageOfTablesKnowsEveryTable(t *testing.T) {
 	tables := map[string]bool{goose.DefaultTablename: true}
-	for _, one := range steps {
+	for _, one := range schema.Steps {
 		for _, m := range regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`).FindAllStringSubmatch(engine.PostgresDialect.Schema(one.SQL), -1) {
 			tables[m[1]] = true
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -87,4 +88,27 @@ func Compact(ctx context.Context, dsn string) (before, after Space, err error) {
 	}
 	after, err = s.Space(ctx)
 	return before, after, err
+}
+
+// SweepKeys removes the keys that lead nowhere, once they are worth a walk through all of them. commit runs each of its commits.
+func (s *Store) SweepKeys(ctx context.Context, commit func(context.Context, func(*Tx) error) error) error {
+	dead, err := peers.DeadKeysToSweep(ctx, s.reads)
+	if err != nil || dead == 0 {
+		return Wrap(err, "keys")
+	}
+	var kept func(hash int64)
+	err = commit(ctx, func(t *Tx) error { kept = t.peers.Sweeping(); return nil })
+	if err == nil {
+		err = peers.Sweep(ctx, s.reads, kept, func(run func(*engine.Tx) error) error {
+			return commit(ctx, func(t *Tx) error { return run(t.Tx) })
+		})
+	}
+	if err == nil {
+		err = commit(ctx, func(t *Tx) error {
+			t.CountNamed(peers.DeadKeys, -dead) // others may have been counted meanwhile
+			t.peers.Swept()
+			return nil
+		})
+	}
+	return Wrap(err, "keys")
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
+	"github.com/nudgewire/nudgewire/internal/store/schema"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -59,7 +61,7 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := f.more.Prepare(ctx, path, steps); err != nil {
+	if err := f.more.Prepare(ctx, path, schema.Steps); err != nil {
 		return err
 	}
 	if err := rewriteIfDue(ctx, f.more); err != nil {
@@ -97,7 +99,9 @@ func (s *Store) resumeFile(ctx context.Context) error {
 	if err := s.marks.load(ctx, s); err != nil {
 		return err
 	}
-	return openSingleWriter(ctx, s)
+	w := &peers.Single{On: s.writer.engine, Reads: s.reads, Write: s.writer.runAlone, Bare: s.bare, Small: s.scratch}
+	s.writer.peers = w
+	return w.Open(ctx, keyedEventRows(s.hash), keyedMessageRows(s.hash))
 }
 
 // readFile opens the data of a file beside a daemon that writes, or without one.
@@ -109,7 +113,7 @@ func (s *Store) readFile(ctx context.Context, f *sqliteFile) (err error) {
 		return err
 	}
 	s.reads = f.more.ReadPool(f.guard)
-	if err := engine.CheckSchema(ctx, s.reads, steps); err != nil {
+	if err := engine.CheckSchema(ctx, s.reads, schema.Steps); err != nil {
 		return err
 	}
 	if err := s.copyBeside(ctx, f.path); err != nil {

@@ -28,7 +28,7 @@ func (s *Store) Anew(ctx context.Context, o Options) (*Store, error) {
 		return nil, errors.New("only scratch data can be emptied")
 	}
 	s.endCommits()
-	s.writer.peers.close()
+	s.writer.peers.Close()
 	err := s.calls.Close()
 	n := newStore(&o)
 	n.file, n.reads, n.scratch = s.file, s.reads.After(n.stepped.beforeReads()), true

@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
@@ -88,7 +89,7 @@ func TestSteppedDataOnAFullDisk(t *testing.T) {
 				return err
 			}
 			for i := range int64(10_000) {
-				if err := t.Put(insertKeySQL, i, i, i); err != nil {
+				if err := t.Put(peers.InsertKeySQL, i, i, i); err != nil {
 					return err
 				}
 			}

@@ -368,7 +368,7 @@ func (s *Store) Close() error {
 		s.endCommits()
 		s.notices.Close()
 		if s.writer != nil && s.writer.peers != nil {
-			s.writer.peers.close()
+			s.writer.peers.Close()
 		}
 		s.beat.End()
 		if s.reads.DB != nil {

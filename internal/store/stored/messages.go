@@ -110,3 +110,6 @@ func ScanService(r *engine.Row, m *messaging.Message) {
 	m.SentAt, m.DeliveredAt, m.ReadAt, m.FailedAt = r.Time(), r.Time(), r.Time(), r.Time()
 	m.Final = m.Status != "" && m.NextPollAt.IsZero()
 }
+
+// IsMasked is the condition on a column that a phone is gone or masked.
+func IsMasked(phone string) string { return `(` + phone + ` = '' OR ` + phone + ` LIKE '%*%')` }

@@ -1,10 +1,11 @@
-package store
+package peers
 
 import (
 	"context"
 
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
+	"github.com/nudgewire/nudgewire/internal/store/stored"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
@@ -12,11 +13,8 @@ import (
 // was sent to once; to tombstones; to an event, or to one with its phone, by that or by its words.
 var keyLeads = `CASE WHEN part = 0 THEN EXISTS (SELECT 1 FROM messages WHERE messages.id = keys.id AND messages.correlation <> 0) OR EXISTS (SELECT 1 FROM sent_once WHERE sent_once.correlation = keys.hash)
 	WHEN part = 1 THEN EXISTS (SELECT 1 FROM tombstones WHERE tombstones.correlation = -1 - keys.hash)
-	WHEN part = 2 OR part = 3 THEN EXISTS (SELECT 1 FROM events WHERE events.id = keys.id AND NOT ` + IsMasked("events.phone") + `)
+	WHEN part = 2 OR part = 3 THEN EXISTS (SELECT 1 FROM events WHERE events.id = keys.id AND NOT ` + stored.IsMasked("events.phone") + `)
 	ELSE EXISTS (SELECT 1 FROM events WHERE events.id = keys.id) END`
-
-// IsMasked is the condition on a column that a phone is gone or masked.
-func IsMasked(phone string) string { return `(` + phone + ` = '' OR ` + phone + ` LIKE '%*%')` }
 
 // A sweep is due once an eighth as many keys lead nowhere as there are others, but not for the sake of a few.
 const (
@@ -33,10 +31,10 @@ const (
 // sweptAtOnce is how many keys a commit removes at the most.
 const sweptAtOnce = 200
 
-// SweepKeys removes the keys that lead nowhere, once they are worth a walk through all of them. commit runs each of its commits.
-func (s *Store) SweepKeys(ctx context.Context, commit func(context.Context, func(*Tx) error) error) error {
+// DeadKeysToSweep are how many keys lead nowhere, about, once they are worth a walk through all of them; 0 before.
+func DeadKeysToSweep(ctx context.Context, reads engine.Pool) (int64, error) {
 	dead, kept := int64(0), int64(0)
-	err := s.Rows(ctx, `SELECT name, value FROM counters WHERE name IN (?1, ?2, ?3, ?4, ?5)`,
+	err := reads.Rows(ctx, `SELECT name, value FROM counters WHERE name IN (?1, ?2, ?3, ?4, ?5)`,
 		[]any{DeadKeys, tally.CountEvents.String(), tally.CountMessages.String(), RemovedByAge + "events", RemovedByAge + "messages"}, func(r *engine.Row) error {
 			switch name, n := r.Text(), r.Int(); name {
 			case DeadKeys:
@@ -53,28 +51,24 @@ func (s *Store) SweepKeys(ctx context.Context, commit func(context.Context, func
 			return r.Err
 		})
 	if err != nil || dead < sweepLeast || dead*sweepShare < kept {
-		return Wrap(err, "keys")
+		return 0, err
 	}
-	return Wrap(s.sweep(ctx, dead, commit), "keys")
+	return dead, nil
 }
 
 var dropKeySQL = engine.SQL(`DELETE FROM keys WHERE part = ?1 AND hash = ?2 AND id = ?3 AND NOT (` + keyLeads + `)`)
 
-// sweep walks through all keys in the order of the table, so that what goes lies side by side. What stays makes the
-// knowledge of what is surely new afresh, which can only learn.
-func (s *Store) sweep(ctx context.Context, dead int64, commit func(context.Context, func(*Tx) error) error) error {
-	var kept func(hash int64)
-	if err := commit(ctx, func(t *Tx) error { kept = t.peers.sweeping(t); return nil }); err != nil {
-		return err
-	}
-	last := key{Part: -1}
+// Sweep walks through all keys in the order of the table, so that what goes lies side by side, and removes those that lead nowhere. What stays
+// makes the knowledge of what is surely new afresh, which can only learn: kept is that of Coordinator.Sweeping. commit runs each of its commits.
+func Sweep(ctx context.Context, reads engine.Pool, kept func(hash int64), commit func(run func(*engine.Tx) error) error) error {
+	last := Key{Part: -1}
 	for n := keyindex.PageSize; n == keyindex.PageSize; {
 		n = 0
-		var due []key
-		err := s.Rows(ctx, `SELECT part, hash, id, CASE WHEN `+keyLeads+` THEN 1 ELSE 0 END FROM keys
+		var due []Key
+		err := reads.Rows(ctx, `SELECT part, hash, id, CASE WHEN `+keyLeads+` THEN 1 ELSE 0 END FROM keys
 			WHERE (part, hash, id) > (?1, ?2, ?3) ORDER BY part, hash, id LIMIT ?4`, []any{last.Part, last.Hash, last.ID, int64(keyindex.PageSize)}, func(r *engine.Row) error {
 			n++
-			if last = (key{Part: r.Int(), Hash: r.Int(), ID: r.Int()}); r.Int() == 1 {
+			if last = (Key{Part: r.Int(), Hash: r.Int(), ID: r.Int()}); r.Int() == 1 {
 				kept(last.Hash)
 			} else {
 				due = append(due, last)
@@ -84,7 +78,7 @@ func (s *Store) sweep(ctx context.Context, dead int64, commit func(context.Conte
 		for len(due) > 0 && err == nil {
 			some := due[:min(len(due), sweptAtOnce)]
 			due = due[len(some):]
-			err = commit(ctx, func(t *Tx) error {
+			err = commit(func(t *engine.Tx) error {
 				for _, k := range some {
 					if err := t.Put(dropKeySQL, k.Part, k.Hash, k.ID); err != nil {
 						return err
@@ -97,9 +91,5 @@ func (s *Store) sweep(ctx context.Context, dead int64, commit func(context.Conte
 			return err
 		}
 	}
-	return commit(ctx, func(t *Tx) error {
-		t.CountNamed(DeadKeys, -dead) // others may have been counted meanwhile
-		t.peers.swept(t)
-		return nil
-	})
+	return nil
 }

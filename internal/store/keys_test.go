@@ -19,16 +19,17 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
 )
 
 // single is what coordinates s.
-func single(s *Store) *singleWriter { return s.writer.peers.(*singleWriter) }
+func single(s *Store) *peers.Single { return s.writer.peers.(*peers.Single) }
 
 // filled waits until the filter of a store that was just opened holds the keys of the table.
 func filled(t testing.TB, s *Store) {
 	t.Helper()
-	<-single(s).filling.done
-	if !single(s).keys.Filled() {
+	<-single(s).Filled()
+	if !single(s).Keys.Filled() {
 		t.Fatal("the filter could not be filled")
 	}
 }
@@ -81,7 +82,7 @@ func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
 				facts = f
 				return planAll(w, f)
 			}
-			single(s).keys.Limit = 6
+			single(s).Keys.Limit = 6
 		}
 		// plan is an event whose cart has the key, of the phone.
 		plan := func(key, phone string) messaging.Plan {
@@ -152,7 +153,7 @@ func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
 					rt.Fatal(err)
 				}
 				open(rt)
-				if n := single(s).keys.Held(); n != 0 {
+				if n := single(s).Keys.Held(); n != 0 {
 					rt.Fatalf("%d keys were read again after a clean end", n)
 				}
 			},
@@ -170,7 +171,7 @@ func TestKeysOutliveMovesCrashesAndUndoneGroups(t *testing.T) {
 func TestACrashAnywhereInARoundLosesNoKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "nudgewire.db")
 	s := openAt(t, path)
-	single(s).keys.Limit = 400
+	single(s).Keys.Limit = 400
 	stored, marked := 0, false
 	for range 12 {
 		for range 20 {
@@ -197,7 +198,7 @@ func TestACrashAnywhereInARoundLosesNoKey(t *testing.T) {
 				t.Fatalf("after %d events, event %d is forgotten", stored, i+1)
 			}
 		}
-		marked = marked || single(after).keys.Held() < 2*stored
+		marked = marked || single(after).Keys.Held() < 2*stored
 		if err := after.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -256,12 +257,12 @@ func TestATombstoneIsKnownAfterARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = openAt(t, path)
-	if first, last := single(s).keys.Days(); first < firstDay || first != last {
+	if first, last := single(s).Keys.Days(); first < peers.FirstDay || first != last {
 		t.Errorf("the days with events are %d to %d", first, last)
 	}
 	for _, filled := range []bool{false, true} {
 		if filled {
-			<-single(s).filling.done
+			<-single(s).Filled()
 		}
 		met := map[string]bool{}
 		s.settle = func(w messaging.Proposal, f messaging.Facts) messaging.Settlement {
@@ -284,7 +285,7 @@ func TestAStoreMayCloseWhileItsBloomFilterIsFilled(t *testing.T) {
 	s := openAt(t, path)
 	if err := s.Write(t.Context(), commit.LaneWork, func(tx *Tx) error {
 		for i := range int64(3 * keyindex.PageSize) {
-			if err := single(s).remember(tx, key{Part: 1, Hash: i, ID: i}, false); err != nil {
+			if err := single(s).Remember(tx.Tx, peers.Key{Part: 1, Hash: i, ID: i}, false); err != nil {
 				return err
 			}
 		}
@@ -308,7 +309,7 @@ var (
 // A sweep removes the keys that lead nowhere, those that come meanwhile are known after it, and so is every other.
 func TestASweepOfTheKeysForgetsNothing(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "nudgewire.db"))
-	single(s).keys.Limit = 100
+	single(s).Keys.Limit = 100
 	const old, all = 700, 1400
 	accept := func(key string) messaging.Receipt {
 		t.Helper()
@@ -323,8 +324,8 @@ func TestASweepOfTheKeysForgetsNothing(t *testing.T) {
 	_, err := s.Accept(t.Context(), plans)
 	failIf(t, err)
 	failIf(t, s.Write(t.Context(), commit.LaneWork, func(t *Tx) error {
-		t.CountNamed(DeadKeys, 4*old)
-		return errors.Join(t.Put(dropEventsTestSQL, int64(old+1)), t.Put(dropMessagesTestSQL, int64(old+1)), single(s).flushAll(t))
+		t.CountNamed(peers.DeadKeys, 4*old)
+		return errors.Join(t.Put(dropEventsTestSQL, int64(old+1)), t.Put(dropMessagesTestSQL, int64(old+1)), single(s).FlushAll(t.Tx))
 	}))
 	kept := func() int64 {
 		t.Helper()
@@ -337,16 +338,16 @@ func TestASweepOfTheKeysForgetsNothing(t *testing.T) {
 		if err := s.Write(ctx, commit.LaneWork, run); err != nil {
 			return err
 		}
-		if single(s).keys.Sweeping() && during < 50 { // the walk is under way
+		if single(s).Keys.Sweeping() && during < 50 { // the walk is under way
 			during++
 			accept(fmt.Sprint("during ", during))
 		}
 		return nil
 	}))
-	if during == 0 || single(s).keys.Sweeping() || !single(s).keys.Filled() {
+	if during == 0 || single(s).Keys.Sweeping() || !single(s).Keys.Filled() {
 		t.Fatalf("no sweep was met: %d events during it", during)
 	}
-	failIf(t, s.Write(t.Context(), commit.LaneWork, single(s).flushAll))
+	failIf(t, s.Write(t.Context(), commit.LaneWork, func(t *Tx) error { return single(s).FlushAll(t.Tx) }))
 	if after := kept(); after > before*2/3 {
 		t.Errorf("%d keys of %d are left", after, before)
 	}
@@ -389,7 +390,7 @@ func TestAFullFilterKnowsWhatWasSentOnce(t *testing.T) {
 	s := open()
 	of := correlationHash(testPlan("sent").Proposals[0].Correlation, s.hash)
 	failIf(t, s.Write(t.Context(), commit.LaneWork, func(t *Tx) error {
-		return errors.Join(t.Put(sentOnceTestSQL, of, int64(7), t.At), t.KeepCorrelation(of, 7))
+		return errors.Join(t.Put(sentOnceTestSQL, of, int64(7), t.At), peers.Keep(t.Tx, peers.Key{Part: peers.Correlations, Hash: of, ID: 7}))
 	}))
 	for range 2 {
 		failIf(t, s.Close())
