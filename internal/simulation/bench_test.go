@@ -34,6 +34,7 @@ func manyEvents(b *testing.B, rules *simulation.Rules, events int) simulation.Pa
 	b.Cleanup(func() { _ = s.Close() })
 	random := rand.New(rand.NewPCG(1, 2))
 	var plans []messaging.Plan
+	contacts := number(b, "NUDGEWIRE_SIMULATED_CONTACTS", min(manyContacts, 1+events/10))
 	for i := range events {
 		at = past.From.Add(past.Until.Sub(past.From) / time.Duration(events) * time.Duration(i))
 		topic := "cart.updated"
@@ -41,7 +42,7 @@ func manyEvents(b *testing.B, rules *simulation.Rules, events int) simulation.Pa
 			topic = "order.paid"
 		}
 		body := fmt.Sprintf(`{"id":"e%d","topic":%q,"phone":"+4477009%05d","name":"Ada","cart":"c%d","total":%d,"order":"o%d"}`,
-			i, topic, random.IntN(min(manyContacts, 1+events/10)), random.IntN(1+events/2), 20+random.IntN(100), i)
+			i, topic, random.IntN(contacts), random.IntN(1+events/2), 20+random.IntN(100), i)
 		got, err := rules.Receivers["shop"].Receive(connectors.Request{Method: http.MethodPost, Path: "/hooks/shop", Body: []byte(body), Header: http.Header{"Content-Type": {"application/json"}}, Now: at, Proven: true})
 		if err != nil {
 			b.Fatal(err)
@@ -59,12 +60,19 @@ func manyEvents(b *testing.B, rules *simulation.Rules, events int) simulation.Pa
 	return past
 }
 
-// A month of events by two configs: NUDGEWIRE_SIMULATED_EVENTS of them.
-func BenchmarkCompare(b *testing.B) {
-	events, err := strconv.Atoi(cmp.Or(os.Getenv("NUDGEWIRE_SIMULATED_EVENTS"), "10000"))
+// number is what a variable says, or else another.
+func number(b *testing.B, name string, other int) int {
+	b.Helper()
+	n, err := strconv.Atoi(cmp.Or(os.Getenv(name), strconv.Itoa(other)))
 	if err != nil {
-		b.Fatal(err)
+		b.Fatal(name, err)
 	}
+	return n
+}
+
+// A month of events by two configs: NUDGEWIRE_SIMULATED_EVENTS of them, about NUDGEWIRE_SIMULATED_CONTACTS.
+func BenchmarkCompare(b *testing.B) {
+	events := number(b, "NUDGEWIRE_SIMULATED_EVENTS", 10_000)
 	was, is := rulesOf(b, shop), rulesOf(b, shop)
 	past := manyEvents(b, &was, events)
 	if os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) != nil { // from here on the peak of memory is counted

@@ -42,12 +42,8 @@ type played struct {
 	now   func() time.Time
 	fate  Service
 	calls *messaging.Message // the one that is about to be called for
-	taken []takenCall        // the message's id is its place, from 1
-}
-
-type takenCall struct {
-	Fate
-	at time.Time
+	taken []int64            // when each message was taken, in microseconds; its id is its place, from 1
+	ends  map[int]Fate       // of those that are not delivered simply, by their place: few, and there are as many messages as a month has
 }
 
 func (p *played) SendTemplate(_ context.Context, m apiclient.TemplateMessage) (apiclient.Answer, error) {
@@ -74,7 +70,13 @@ func (p *played) take(name string, c Call) (apiclient.Answer, error) {
 	case f.Doubtful:
 		return apiclient.Answer{}, &apiclient.CallError{Call: name, Outcome: apiclient.InDoubt, Err: errNoAnswer}
 	}
-	p.taken = append(p.taken, takenCall{f, p.now()})
+	if f.Error != "" || f.Status != "" && f.Status != messaging.StatusDelivered {
+		if p.ends == nil {
+			p.ends = map[int]Fate{}
+		}
+		p.ends[len(p.taken)] = f
+	}
+	p.taken = append(p.taken, p.now().UnixMicro())
 	return apiclient.Answer{MessageID: strconv.Itoa(len(p.taken)), HTTPStatus: http.StatusOK}, nil
 }
 
@@ -86,16 +88,16 @@ func (p *played) MessageStatus(_ context.Context, id string) (apiclient.Status, 
 	if err != nil || n < 1 || n > len(p.taken) {
 		return apiclient.Status{}, &apiclient.CallError{Call: "message-status", Outcome: apiclient.Rejected, HTTPStatus: http.StatusNotFound}
 	}
-	one := &p.taken[n-1]
+	f, at := p.ends[n-1], time.UnixMicro(p.taken[n-1]).UTC()
 	out := apiclient.Status{MessageID: id, Status: string(messaging.StatusQueued)}
-	switch age := p.now().Sub(one.at); {
-	case age >= endedAfter && one.Status != messaging.StatusSent:
-		out.Status = string(one.Status)
-		if out.Error = one.Error; one.Status == "" {
+	switch age := p.now().Sub(at); {
+	case age >= endedAfter && f.Status != messaging.StatusSent:
+		out.Status = string(f.Status)
+		if out.Error = f.Error; f.Status == "" {
 			out.Status = string(messaging.StatusDelivered)
 		}
-		if out.Delivered = one.Status != messaging.StatusFailed; out.Delivered {
-			out.Timestamp = one.at.Add(endedAfter)
+		if out.Delivered = f.Status != messaging.StatusFailed; out.Delivered {
+			out.Timestamp = at.Add(endedAfter)
 		}
 	case age >= sentAfter:
 		out.Status = string(messaging.StatusSent)

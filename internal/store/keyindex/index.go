@@ -51,8 +51,9 @@ const (
 
 // An Index is the keys in memory, how far their flushing is, and the filter.
 type Index struct {
-	Limit int // of keys in memory, beyond which segments are flushed
-	grows int // with so many keys in memory a small index gets another filter; 0 is never, see Small
+	Limit int  // of keys in memory, beyond which segments are flushed
+	empty bool // its table has no keys, surely
+	grows int  // with so many keys in memory a small index gets another filter; 0 is never, see Small
 
 	ranges      int64 // parts below it are kinds, and asked for one at a time; those above are days
 	first, last int64 // of the days that have keys; 0 for none
@@ -78,10 +79,10 @@ func New(ranges, first, last int64) *Index {
 	return &Index{Limit: DefaultLimit, ranges: ranges, first: first, last: last, known: newFilter(filterWords)}
 }
 
-// Small is the index, not used yet, of data that is mostly little and that no crash matters to: with a filter for few keys, which is replaced should there
-// be many, and with room for as many as are cheaper in memory than in their table.
+// Small is the index, not used yet and with an empty table, of data that is mostly little and that no crash matters to: with a filter for few keys,
+// which is replaced should there be many, and with room for as many as are cheaper in memory than in their table.
 func (x *Index) Small() *Index {
-	x.known, x.grows, x.Limit = newFilter(smallWords), smallMost, smallLimit
+	x.known, x.grows, x.empty, x.Limit = newFilter(smallWords), smallMost, true, smallLimit
 	return x
 }
 
@@ -145,7 +146,7 @@ func (x *Index) Find(t Table, first, last, hash int64, ids []int64) ([]int64, er
 	if first >= x.ranges {
 		first, last = max(first, x.first), min(last, x.last)
 	}
-	if first <= last {
+	if first <= last && !x.empty {
 		if err := t.Find(first, last, hash, func(id int64) { ids = append(ids, id) }); err != nil {
 			return nil, err
 		}
@@ -201,7 +202,7 @@ func (x *Index) Flush(t Table, round func() error) error {
 
 // insert puts keys into the table.
 func (x *Index) insert(t Table, keys []Key) error {
-	x.grows = 0
+	x.grows, x.empty = 0, false
 	return t.Insert(keys)
 }
 

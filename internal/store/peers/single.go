@@ -145,6 +145,9 @@ func (w *Single) Close() {
 		return // it was never opened to the end
 	}
 	w.StopFilling()
+	if w.Bare {
+		return // nobody starts with it again
+	}
 	// What is not in the table now is read again at the next start: no reason to fail.
 	_ = w.Write(w.FlushForGood)
 }
@@ -159,20 +162,21 @@ func (w *Single) Allocate(_ *engine.Tx, of numbers.Sequence, n int64) (first int
 // resume finds out where the numbers go on. The counters remember what was given out even
 // after the newest rows were cleared away; a number is never given twice.
 func (w *Single) resume(ctx context.Context) error {
-	var first, last int64 // days
+	var first, last, some int64 // days, and whether there are other keys
 	for _, q := range []struct {
 		sql  string
 		into *int64
 	}{
 		{`SELECT coalesce(min(part), 0) FROM keys WHERE part >= ?1`, &first},
 		{`SELECT coalesce(max(part), 0) FROM keys WHERE part >= ?1`, &last},
+		{`SELECT count(*) FROM (SELECT 1 FROM keys WHERE part < ?1 LIMIT 1) AS one`, &some},
 	} {
 		if err := w.Reads.Scan(ctx, q.sql, []any{FirstDay}, q.into); err != nil {
 			return fmt.Errorf("resume: %w", err)
 		}
 	}
 	w.Keys = keyindex.New(FirstDay, first, last)
-	if w.Small {
+	if w.Small && first == 0 && some == 0 {
 		w.Keys = w.Keys.Small()
 	}
 	var err error
