@@ -317,9 +317,9 @@ func (c *crash) ledger() (map[messaging.State]int, map[messaging.Phone]bool) {
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	port, err := testserver.FreePort()
+	address, err := testserver.FreeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprint("127.0.0.1:", port)
+	return address
 }

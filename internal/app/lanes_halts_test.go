@@ -15,6 +15,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
 // A call is one send as the service saw it.
@@ -194,7 +195,11 @@ func TestLanesHaltsAndProbes(t *testing.T) {
 		for _, lane := range messaging.Lanes {
 			t.Run(name+", "+string(lane), func(t *testing.T) {
 				t.Parallel()
-				w := &ward{t: t, address: "127.0.0.1:0", fails: tt.fails, all: tt.account, words: tt.words, after: tt.after}
+				address, err := testserver.FreeAddress() // it closes and opens again there
+				if err != nil {
+					t.Fatal(err)
+				}
+				w := &ward{t: t, address: address, fails: tt.fails, all: tt.account, words: tt.words, after: tt.after}
 				w.opens()
 				t.Cleanup(func() { _ = w.serves.Close() })
 				h := open(t, options{

@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"syscall"
 	"testing"
 
@@ -26,11 +25,10 @@ type firstRun struct {
 func setup(t *testing.T) (run firstRun) {
 	t.Helper()
 	for _, at := range []*string{&run.Hooks, &run.Console} {
-		port, err := testserver.FreePort()
-		if err != nil {
+		var err error
+		if *at, err = testserver.FreeAddress(); err != nil {
 			t.Fatal(err)
 		}
-		*at = "127.0.0.1:" + strconv.Itoa(port)
 	}
 	folder := t.TempDir()
 	program := filepath.Join(folder, "nudgewire")

@@ -20,3 +20,9 @@ func FreePort() (port int, err error) {
 	}
 	return 0, err
 }
+
+// FreeAddress is a FreePort of this machine alone, as host:port.
+func FreeAddress() (string, error) {
+	port, err := FreePort()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), err
+}

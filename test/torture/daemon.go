@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
@@ -67,7 +67,7 @@ func (d *daemon) awaitReady(ctx context.Context) error {
 		select {
 		case <-d.ended:
 			d.cmd = nil
-			return fmt.Errorf("the daemon ended before it was ready: %w; see %s", d.end, d.log())
+			return fmt.Errorf("the daemon ended before it was ready: %w; %s", d.end, d.lastWords())
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(20 * time.Millisecond):
@@ -77,7 +77,7 @@ func (d *daemon) awaitReady(ctx context.Context) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the daemon is not ready after %s; see %s", startWithin, d.log())
+	return fmt.Errorf("the daemon is not ready after %s; %s", startWithin, d.lastWords())
 }
 
 func (d *daemon) ready(ctx context.Context) bool {
@@ -90,6 +90,16 @@ func (d *daemon) ready(ctx context.Context) bool {
 		return false
 	}
 	return res.Body.Close() == nil && res.StatusCode == http.StatusOK
+}
+
+// lastWords are the last lines of the daemon's log, which a test removes with its folder.
+func (d *daemon) lastWords() string {
+	text, err := os.ReadFile(d.log())
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return d.log() + " ends with:\n" + strings.Join(lines[max(0, len(lines)-5):], "\n")
 }
 
 // kill ends the process at once, as a crash does.
@@ -184,14 +194,4 @@ func (d *daemon) messages(ctx context.Context, state messaging.State) (out []sto
 		out = append(out, rows...)
 		before = rows[len(rows)-1].ID
 	}
-}
-
-// freeAddress is an address of the loopback interface that nobody listens on.
-func freeAddress(ctx context.Context) (string, error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }

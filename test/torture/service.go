@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/sandbox"
+	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
 // A call is what one message asks of the service: customers have a phone each.
@@ -41,7 +42,7 @@ func newService(ctx context.Context, key string, seed uint64) (*service, error) 
 		Pace:      sandbox.Pace{Sent: time.Millisecond, Delivered: time.Millisecond, Read: -1},
 	})
 	var err error
-	if s.address, err = freeAddress(ctx); err != nil {
+	if s.address, err = testserver.FreeAddress(); err != nil {
 		return nil, err
 	}
 	return s, s.up(ctx)

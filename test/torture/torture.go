@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/test/testserver"
 )
 
 // Options say how long and how hard a round is.
@@ -125,7 +126,7 @@ func (r *round) open(ctx context.Context) (err error) {
 			err = os.MkdirAll(d.folder, 0o700)
 		}
 		if err == nil {
-			d.address, err = freeAddress(ctx)
+			d.address, err = testserver.FreeAddress()
 		}
 		if err != nil {
 			return errors.Join(err, r.service.close())
