@@ -186,15 +186,16 @@ func (a *answers) check() (*config.Config, yamlpos.Problems) {
 	})
 }
 
-// files are what is written, beside the config at path.
+// files are what is written, beside the config at path. The config is the last: whoever is killed before it has none that names secrets which
+// are not there.
 func (a *answers) files(path string) []terminal.NewFile {
 	folder := filepath.Dir(path)
-	out := []terminal.NewFile{{Path: path, Mode: 0o600, Text: []byte(a.text(fromFile))}}
+	out := []terminal.NewFile{{Path: filepath.Join(folder, "config.schema.json"), Text: config.Schema(), Mode: 0o644, Ours: true}}
 	all := a.secrets()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		out = append(out, terminal.NewFile{Path: filepath.Join(folder, secretsFolder, name), Text: []byte(all[name]), Mode: 0o600})
 	}
-	return append(out, terminal.NewFile{Path: filepath.Join(folder, "config.schema.json"), Text: config.Schema(), Mode: 0o644, Ours: true})
+	return append(out, terminal.NewFile{Path: path, Mode: 0o600, Text: []byte(a.text(fromFile))})
 }
 
 // hookURL is what is pasted at the sender, with the token in it where it travels there; base is where the internet reaches the daemon.

@@ -7,6 +7,7 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
+	"errors"
 	"io"
 	"io/fs"
 	"maps"
@@ -17,7 +18,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -46,11 +46,10 @@ type visitor struct {
 func freeAddresses(t *testing.T) (hooks, console string) {
 	t.Helper()
 	for _, at := range []*string{&hooks, &console} {
-		port, err := testserver.FreePort()
-		if err != nil {
+		var err error
+		if *at, err = testserver.FreeAddress(); err != nil {
 			t.Fatal(err)
 		}
-		*at = "127.0.0.1:" + strconv.Itoa(port)
 	}
 	return hooks, console
 }
@@ -420,6 +419,54 @@ func TestSetupWritesOverNothing(t *testing.T) {
 				t.Errorf("the next setup: %v", err)
 			}
 		})
+	}
+}
+
+// Whoever is killed while setup writes has no config that names a secret which is not there, and the next setup says what is.
+func TestSetupThatIsKilledBetweenItsFiles(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "config.yaml")
+	v := visit(t, path)
+	v.ready()
+	files := v.g.a.files(path)
+	for i, f := range files {
+		if err := terminal.WriteNew(files[i:i+1], false); err != nil {
+			t.Fatal(err)
+		}
+		err := fresh(path)
+		switch {
+		case f.Ours:
+			if err != nil {
+				t.Errorf("after %s, which is made anew each time: %v", f.Path, err)
+			}
+		case err == nil || !strings.Contains(err.Error(), filepath.Join(folder, secretsFolder)) && i < len(files)-1:
+			t.Errorf("after %s: %v, want the folder of secrets named", f.Path, err)
+		}
+		if _, problems := config.Load(path, os.LookupEnv); i == len(files)-1 && len(problems.Faults()) > 0 {
+			t.Errorf("with all files: %v", problems)
+		}
+	}
+	if last := files[len(files)-1].Path; last != path {
+		t.Errorf("the last is %s, want the config", last)
+	}
+}
+
+// What cannot be written leaves nothing behind, and the button tries again once it can.
+func TestSetupWhoseSecretsCannotBeWritten(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "config.yaml")
+	v := visit(t, path)
+	v.ready()
+	inTheWay := filepath.Join(folder, secretsFolder)
+	if err := os.WriteFile(inTheWay, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v.refused("/write", nil, "Nothing was written")
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a config is there: %v", err)
+	}
+	if err := fresh(path); err == nil || !strings.Contains(err.Error(), inTheWay) {
+		t.Errorf("the next setup: %v, want what is in the way", err)
 	}
 }
 
