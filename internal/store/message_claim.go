@@ -298,7 +298,7 @@ func (s *Store) nextDue(ctx context.Context, account string, lanes ...messaging.
 	for _, lane := range lanes {
 		var from int64 // a store that only reads walks
 		if s.writer != nil {
-			from = s.writer.peers.LowWater().From(account, lane.Lane(), engine.Micro(s.writer.now()))
+			from = s.writer.peers.LowWater().Held(account, lane.Lane())
 		}
 		due, found, err := s.next(ctx, nextDueSQL, string(lane), from, account)
 		if err != nil {

@@ -38,7 +38,20 @@ func (w *Marks) of(account string) *accountMarks {
 	return nil
 }
 
-// From is the mark of an account's lane.
+// Held is the mark of an account's lane, however old: whatever is left waiting before it, or let go, lowers it. It is for who asks when
+// something may go. Only a claim has to look behind it now and then, for what expires there.
+func (w *Marks) Held(account string, lane int) int64 {
+	if w == nil {
+		return 0
+	}
+	m := w.of(account)
+	if m == nil {
+		return 0
+	}
+	return m.at[lane].Load()
+}
+
+// From is the mark of an account's lane for a claim; 0 where it is old.
 func (w *Marks) From(account string, lane int, now int64) int64 {
 	if w == nil {
 		return 0
