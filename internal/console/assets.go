@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"html/template"
 	"io/fs"
 	"net/http"
 	"path"
@@ -17,8 +18,9 @@ import (
 // Assets are what pages load: all styles in one, each script by itself, and the icon. The names of style and scripts have a hash in
 // them, so that a browser may keep them for as long as it likes. A file that is put into static, or into static/vendor, is there.
 type Assets struct {
-	Style   string   // path
-	Scripts []string // paths in the order that they run in: those of others first, then ours by name
+	Style   string        // path
+	Scripts []string      // paths in the order that they run in: those of others first, then ours by name
+	Head    template.HTML // what the head of each page has of them
 	byName  map[string]asset
 }
 
@@ -54,6 +56,11 @@ func newAssets() *Assets {
 	for _, name := range names("js") {
 		a.Scripts = append(a.Scripts, a.add(strings.TrimSuffix(path.Base(name), ".js"), "js", "text/javascript; charset=utf-8", contentOf(name)))
 	}
+	var head strings.Builder
+	if err := template.Must(template.ParseFS(files, "templates/head.html")).Execute(&head, a); err != nil {
+		panic(err) // the template is ours
+	}
+	a.Head = template.HTML(head.String()) //nolint:gosec // a template of ours made it
 	return a
 }
 

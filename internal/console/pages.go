@@ -41,9 +41,15 @@ func newPages(zone *time.Location, now func() time.Time) *pages {
 			}
 			return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 		},
-		"dict":   dict,
-		"tone":   tone,
-		"add":    func(a, b int) int { return a + b },
+		"dict": dict,
+		"tone": tone,
+		"add":  func(a, b int) int { return a + b },
+		"label": func(of []string, i int) string { // "" for a column that has no name
+			if i < len(of) {
+				return of[i]
+			}
+			return ""
+		},
 		"pretty": pretty,
 		"whole":  whole,
 
@@ -56,7 +62,7 @@ func newPages(zone *time.Location, now func() time.Time) *pages {
 	}
 	for _, name := range names {
 		short := strings.TrimSuffix(strings.TrimPrefix(name, "templates/"), ".html")
-		if short == "layout" || short == "shared" || short == "plots" {
+		if slices.Contains([]string{"layout", "head", "shared", "plots"}, short) { // parts of pages
 			continue
 		}
 		p.byName[short] = template.Must(template.Must(shared.Clone()).ParseFS(files, name))

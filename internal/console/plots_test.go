@@ -100,7 +100,7 @@ func TestNumbersArePicturesAndTables(t *testing.T) {
 	}
 	for _, want := range []string{
 		"75&nbsp;%", "7,654", "words that no rule knows", "4.0 s", "7 min", "more than 10,000", `href="/report.csv?group=trigger&amp;range=30d"`, `<details class="numbers">`,
-		"Today against the same day last week", `<a href="/jobs/winback">winback</a></th><td class="n">0</td><td class="n">40</td>`,
+		"Today against the same day last week", `<a href="/jobs/winback">winback</a></th><td class="n" data-label="Queued">0</td><td class="n" data-label="Sent">40</td>`,
 		`href="/messages?class=unknown&amp;since=30d&amp;state=failed"`,
 	} {
 		if !strings.Contains(body, want) {

@@ -403,6 +403,9 @@ func (a admin) message(ctx context.Context, id string) (MessageView, error) {
 	held, err := a.readHoldReasons(ctx)
 	one := []MessageView{v}
 	held.setHeld(one)
+	if err == nil {
+		one[0].RetriedAs, one[0].RetryOf, err = a.Store.AgainOf(ctx, v.ID)
+	}
 	return one[0], err
 }
 

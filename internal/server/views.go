@@ -50,6 +50,10 @@ type MessageView struct {
 	Steps   int                 `json:"steps,omitempty"`            // that the sequence has
 	If      []string            `json:"if,omitempty" kind:"text"`   // what is asked of the step when it falls due
 	Decided *messaging.Decision `json:"decided,omitempty"`          // what was said then; in a single message only
+
+	// Of a single message that was sent again, or goes again for another.
+	RetriedAs messaging.MessageID `json:"retried_as,omitempty"` // the message that took its place
+	RetryOf   messaging.MessageID `json:"retry_of,omitempty"`   // the message whose place it took
 }
 
 // To is whom the message goes to, as it is sent, and whose phone that is where another spelling stands for it.

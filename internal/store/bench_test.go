@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -212,6 +213,25 @@ func benchAttempt(d messaging.Message, now time.Time) messaging.Attempt {
 		Message: &messaging.Message{
 			ServiceID: messaging.ServiceID(fmt.Sprintf("%d", 90071992547409930+int64(d.ID))), Phone: d.Phone, Category: d.Category, NextPollAt: now,
 		},
+	}
+}
+
+// What an open page of fifty messages that failed asks every three seconds, beside the senders.
+func BenchmarkPlanOfRetries(b *testing.B) {
+	s := benchOpen(b)
+	fill(b, s, 100, 0, benchNow)
+	now := benchNow.Add(time.Second)
+	lost, err := s.Claim(b.Context(), messaging.ClaimRequest{Owner: "bench", Now: now, Lease: time.Hour, Marketing: 50})
+	var of []messaging.MessageID
+	for _, d := range lost {
+		of = append(of, d.ID)
+		err = errors.Join(err, s.Finish(b.Context(), messaging.Attempt{MessageID: d.ID, Owner: "bench", Number: d.Attempt, State: messaging.StateRejected, At: now, Words: "no such template"}))
+	}
+	for b.Loop() {
+		var plan []store.Again
+		if plan, err = s.RetryEach(b.Context(), store.Retry{Of: of, Now: now, DryRun: true}); err != nil || len(plan) != 50 || !plan[0].Goes {
+			b.Fatalf("%d messages, %v, %v", len(plan), plan, err)
+		}
 	}
 }
 

@@ -102,7 +102,7 @@ func heardReads(t *testing.T, s *Store) []string {
 	failIf(t, err)
 	_, err = s.rowsOf(t.Context(), "447700900123", 5)
 	failIf(t, err)
-	_, _, err = s.againOf(t.Context(), 1)
+	_, _, err = s.AgainOf(t.Context(), 1)
 	failIf(t, err)
 	_, err = s.ListRowsOf(t.Context(), "447700900123", "", 5)
 	failIf(t, err)

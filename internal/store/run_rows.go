@@ -158,7 +158,7 @@ func (s *Store) readRow(ctx context.Context, id messaging.MessageID, last *lastR
 			if of = last.of; err != nil || int64(id) >= of.message+of.count {
 				return 0, 0, err
 			}
-			_, before, err := s.againOf(ctx, id)
+			_, before, err := s.AgainOf(ctx, id)
 			if err != nil {
 				return 0, 0, err
 			}
@@ -217,7 +217,7 @@ func (s *Store) PhoneRows(ctx context.Context, phone messaging.Phone, limit int)
 		}
 		_, one.Number, _, err = s.RowOf(ctx, one.ID)
 		if err == nil {
-			one.RetriedAs, one.RetryOf, err = s.againOf(ctx, one.ID)
+			one.RetriedAs, one.RetryOf, err = s.AgainOf(ctx, one.ID)
 		}
 		if one.ReadBy, one.ReadNumber = id, one.Number; err == nil && one.RetryOf != 0 {
 			one.ReadBy, one.ReadNumber, err = s.readRow(ctx, one.RetryOf, &lastRead{})
@@ -226,8 +226,8 @@ func (s *Store) PhoneRows(ctx context.Context, phone messaging.Phone, limit int)
 	return out, Wrap(err, "rows of %s", phone.Masked())
 }
 
-// againOf tells what took a message's place, and whose place it took.
-func (s *Store) againOf(ctx context.Context, id messaging.MessageID) (as, of messaging.MessageID, err error) {
+// AgainOf tells what took a message's place, and whose place it took; 0 for none.
+func (s *Store) AgainOf(ctx context.Context, id messaging.MessageID) (as, of messaging.MessageID, err error) {
 	err = s.Rows(ctx, placesOf, []any{int64(id)}, func(r *engine.Row) error {
 		of, as = messaging.MessageID(r.Int()), messaging.MessageID(r.Int())
 		return r.Err

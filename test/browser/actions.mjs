@@ -300,6 +300,11 @@ export const actions = [
     await button.click();
     await sees('Not done: no message is ticked.');
     const tick = page.getByRole('checkbox', {name: /^Send message \d+ again$/});
+    const all = page.getByRole('button', {name: 'Tick all'}), ticked = page.getByRole('checkbox', {name: /^Send message \d+ again$/, checked: true});
+    await all.click();
+    if (await ticked.count() !== await tick.count()) say('Tick all leaves out boxes');
+    await all.click();
+    if (await ticked.count()) say('Tick all does not take ticks back');
     await tick.first().check();
     await page.getByRole('heading', {name: 'Messages', level: 1}).click(); // away from it
     await page.evaluate(() => new Promise(done => document.addEventListener('htmx:afterRequest', () => setTimeout(done), {once: true})));
@@ -309,6 +314,10 @@ export const actions = [
     await page.getByRole('button', {name: 'Send 1 message'}).click();
     await sees('1 message was queued again.');
     await sees('Not again: was sent again already'); // the list says so before anybody asks
+    await page.getByRole('row').filter({hasText: 'Not again: was sent again already'}).getByRole('link').first().click();
+    await page.getByText('Sent again as').waitFor();
+    await page.locator('dt:text-is("Sent again as") + dd').getByRole('link').click();
+    await page.getByText('Sent again for').waitFor();
   }},
   {name: 'send ticked messages again without scripts', scripts: false, do: async (page, {sees}) => {
     await page.goto('/messages?phone=%2B447700920000');

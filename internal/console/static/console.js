@@ -52,6 +52,14 @@ document.addEventListener("click", (event) => {
   tell("");
 });
 
+// All rows that have a box, or none of them where each is ticked.
+document.addEventListener("click", (event) => {
+  const form = event.target.closest("button[data-tick-all]")?.form;
+  if (!form) return;
+  const boxes = [...form.elements].filter((one) => one.type === "checkbox"), tick = !boxes.every((box) => box.checked);
+  for (const box of boxes) box.checked = tick;
+});
+
 // Nobody is asked while nobody looks, or while somebody wants the page to stand still.
 let paused = false;
 for (const button of document.querySelectorAll("button[data-pause]")) {

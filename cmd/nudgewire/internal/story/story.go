@@ -192,12 +192,18 @@ func TellMessage(c *terminal.CLI, m server.MessageView, margin string) {
 		head += ", a test to " + m.Test
 	}
 	c.Say("%s%s\n", margin, head)
+	if m.RetryOf != 0 {
+		c.Say("%s  sent again for message %d, which did not reach the phone\n", margin, m.RetryOf)
+	}
 	for _, at := range m.Timeline(c.Clock) {
 		if at.Bare {
 			c.Say("%s  %s\n", margin, at.Words)
 			continue
 		}
 		c.Say("%s  %s  %s\n", margin, c.Clock(at.At), at.Words)
+	}
+	if m.RetriedAs != 0 {
+		c.Say("%s  sent again as message %d\n", margin, m.RetriedAs)
 	}
 }
 
