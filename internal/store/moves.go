@@ -32,7 +32,7 @@ func (e *TransferError) Error() string { return e.Words }
 type MovedError struct {
 	To   string // where to; without a secret
 	At   time.Time
-	Undo string // what takes the mark away
+	Undo string `json:"-"` // what takes the mark away
 }
 
 // Error names where the data is and the next step.

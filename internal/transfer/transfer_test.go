@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/transfer"
 )
@@ -126,7 +127,8 @@ func TestDataMovesBetweenEngines(t *testing.T) {
 		t.Errorf("moved %d rows: %v", first.Rows(), first.Tables)
 	}
 	refused(file, newDatabase(t), new(*store.MovedError))
-	if _, err := store.Open(t.Context(), store.Options{DSN: file, Settle: always}); !errors.As(err, new(*store.MovedError)) {
+	_, err := store.Open(t.Context(), store.Options{DSN: file, Settle: always})
+	if moved, is := errors.AsType[*store.MovedError](err); !is || moved.Undo != "remove "+engine.Path(file)+".moved" {
 		t.Errorf("the old file: %v", err)
 	}
 	s = open(server)
