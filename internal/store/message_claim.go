@@ -236,6 +236,9 @@ func (t *Tx) claim(q *messaging.ClaimRequest, lane messaging.Category, n int, ot
 			break
 		}
 	}
+	if passed >= maxPassedPerClaim {
+		t.wakeSender(q.Account, now) // there may be more that nobody would wake it for: what is held is due for a claim alone
+	}
 	return got, nil
 }
 

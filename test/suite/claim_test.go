@@ -15,6 +15,7 @@ func (s suite) claim(t *testing.T) {
 	t.Run("many claimers get each message once", s.manyClaimersGetEachMessageOnce)
 	t.Run("each lane gives its own, by due time, urgent first", s.eachLaneGivesItsOwnByDueTime)
 	t.Run("what has expired is dropped on the way and takes nobody's place", s.whatHasExpiredIsDroppedOnTheWay)
+	t.Run("a claim that ends as many as it may has the next one begin at once", s.aClaimThatEndsManyHasTheNextBegin)
 	t.Run("what was cancelled is never claimed", s.whatWasCancelledIsNeverClaimed)
 	t.Run("a claim without an owner or a lease is refused", s.aClaimWithoutAnOwnerOrALeaseIsRefused)
 }
@@ -113,6 +114,27 @@ func (s suite) whatHasExpiredIsDroppedOnTheWay(t *testing.T) {
 		t.Errorf("%s after %d attempts: %s", d.State, d.Attempt, d.Reason)
 	}
 	l.totals(map[string]int64{"messages_dropped": 20, "attempts": 1})
+}
+
+func (s suite) aClaimThatEndsManyHasTheNextBegin(t *testing.T) {
+	const perClaim, n = 512, 530
+	l := s.open(t)
+	var plans []messaging.Plan
+	for i := range n {
+		plans = append(plans, cart(fmt.Sprint(i), due(noon.Add(time.Second)), expires(noon.Add(time.Minute))))
+	}
+	_, err := l.Accept(l.ctx, plans)
+	l.must(err)
+	l.mustHalt(messaging.Hold{Scope: messaging.ScopeTrigger, Kind: messaging.HoldHalt, Name: "remind"})
+	first, second := noon.Add(2*time.Minute), noon.Add(3*time.Minute)
+	same(t, "claimed", 0, len(l.mustClaim(first, 8)))
+	l.totals(map[string]int64{"messages_dropped": perClaim})
+	same(t, "OnDue after a claim that left some", first, l.woken(first))
+	same(t, "claimed then", 0, len(l.mustClaim(second, 8)))
+	l.totals(map[string]int64{"messages_dropped": n})
+	if woken := l.woken(second); woken.Equal(second) {
+		t.Error("OnDue after a claim that left none")
+	}
 }
 
 func (s suite) whatWasCancelledIsNeverClaimed(t *testing.T) {
