@@ -11,6 +11,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	dataplace "github.com/nudgewire/nudgewire/internal/store/place"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 )
 
@@ -101,7 +102,7 @@ func restoreRun(t *testing.T, paused bool) *restoredRun {
 	r.work(t)
 	m.must(m.store.Close())
 	m.dsn = "sqlite:" + copied
-	m.must(store.WriteRestoredNote(m.dsn, store.RestoredNote{From: copied, At: m.at}))
+	m.must(dataplace.WriteRestoredNote(m.dsn, dataplace.RestoredNote{From: copied, At: m.at}))
 	r.start(t)
 	r.scheduler(job, r.uploads)
 	return r

@@ -45,7 +45,7 @@ func (a *App) watchStorage(ctx context.Context) error {
 
 // tellReader writes a line when another program's transaction has been open for long, and when it ends; told is what was told last.
 func (a *App) tellReader(ctx context.Context, log *zap.Logger, told bool) bool {
-	if a.store.LookAtReaders(ctx, a.store.Now()) != nil {
+	if a.store.Readers.Look(ctx, a.store.Now()) != nil {
 		return told // the trouble of the data is told elsewhere
 	}
 	v := readerView(a.store)
@@ -60,7 +60,7 @@ func (a *App) tellReader(ctx context.Context, log *zap.Logger, told bool) bool {
 
 // readerView is the transaction of another program that has been open for long; nil for none.
 func readerView(s *store.Store) *server.OpenReaderView {
-	r := s.LongReader()
+	r := s.Readers.Longest()
 	if r == nil {
 		return nil
 	}

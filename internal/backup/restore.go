@@ -14,6 +14,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/place"
 )
 
 // RestoreOptions of a restoration.
@@ -63,7 +64,7 @@ func Restore(ctx context.Context, path string, o RestoreOptions) (r Restored, er
 		return r, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	cutOff := store.RestoreCutOff(o.DSN)
+	cutOff := place.CutOff(engine.Path(o.DSN))
 	if _, err := os.Stat(data); err == nil && !o.Replace && cutOff == nil {
 		return r, &ExistsError{data, "add --yes: what is there is moved aside, and nothing of it is deleted"}
 	}
@@ -91,7 +92,7 @@ func Restore(ctx context.Context, path string, o RestoreOptions) (r Restored, er
 		return r, err
 	}
 	// From here on a kill leaves a mark that no daemon starts over.
-	if err := store.MarkRestore(o.DSN, path); err != nil {
+	if err := place.MarkRestore(o.DSN, path); err != nil {
 		return r, err
 	}
 	if r.Aside, err = moveAside(data, o.step); err != nil {
@@ -100,13 +101,13 @@ func Restore(ctx context.Context, path string, o RestoreOptions) (r Restored, er
 	if err := putInPlace(work, data, o.step); err != nil {
 		return r, err
 	}
-	if err := store.WriteRestoredNote(o.DSN, store.RestoredNote{From: path, At: m.At}); err != nil {
+	if err := place.WriteRestoredNote(o.DSN, place.RestoredNote{From: path, At: m.At}); err != nil {
 		return r, err
 	}
 	if err := o.step("noted"); err != nil {
 		return r, err
 	}
-	return r, store.UnmarkRestore(o.DSN)
+	return r, place.UnmarkRestore(o.DSN)
 }
 
 // moveAside moves what belongs to the data into a folder beside it, and names that; "" where there was nothing.

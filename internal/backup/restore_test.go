@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/place"
 	"github.com/nudgewire/nudgewire/internal/store/schema"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
@@ -122,7 +123,7 @@ func TestARestorationThatIsKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, err := store.Open(t.Context(), store.Options{DSN: dsnOf(to), Settle: settle})
-		var cut *store.CutOffError
+		var cut *place.CutOffError
 		switch {
 		case name == "unpacked":
 			if _, review := s.InReview(); err != nil || review {

@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/erased"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 )
 
@@ -123,14 +124,14 @@ func (s *Store) AuditEntries(ctx context.Context, q AuditSearch) ([]AuditEntry, 
 		which = ` AND (subject BETWEEN 'config ' AND 'config z' OR subject = '/reload')`
 	}
 	if q.Contact != "" {
-		err := s.marks.need(false)
-		if _, none := errors.AsType[*LostKeyError](err); none && !s.marks.any.Load() {
+		err := s.marks.Need(false)
+		if _, none := errors.AsType[*erased.LostKeyError](err); none && !s.marks.Any.Load() {
 			return nil, nil // no contact ever stood there
 		}
 		if err != nil {
 			return nil, err
 		}
-		which, args = ` AND subject = ?3`, append(args, s.marks.auditContact(q.Contact))
+		which, args = ` AND subject = ?3`, append(args, s.marks.Contact(q.Contact))
 	}
 	all, err := List(ctx, s, `SELECT `+auditColumns+` FROM audit WHERE (?1 = 0 OR id < ?1)`+which+` ORDER BY id DESC LIMIT ?2`, args, scanAudit)
 	return all, Wrap(err, "the audit")
@@ -139,15 +140,10 @@ func (s *Store) AuditEntries(ctx context.Context, q AuditSearch) ([]AuditEntry, 
 // AuditContact is a contact as the audit names it: by as much of its mark as tells contacts apart. Without the key nobody can try phones until
 // one fits, so forgetting a contact leaves its entries as they are.
 func (s *Store) AuditContact(phone messaging.Phone) (string, error) {
-	if err := s.marks.need(true); err != nil {
+	if err := s.marks.Need(true); err != nil {
 		return "", err
 	}
-	return s.marks.auditContact(phone), nil
-}
-
-// auditContact is AuditContact where the key is there.
-func (m *erasureHashes) auditContact(phone messaging.Phone) string {
-	return "contact " + m.of(phone)[:16]
+	return s.marks.Contact(phone), nil
 }
 
 // An AuditError says where the chain is broken.

@@ -9,6 +9,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/calls"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/erased"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
 	"github.com/nudgewire/nudgewire/internal/store/numbers"
 	"github.com/nudgewire/nudgewire/internal/store/peers"
@@ -32,7 +33,7 @@ type writer struct {
 type shared struct {
 	lastBlock  atomic.Int64 // when a contact was blocked last by this process, microseconds
 	recent     recentOff
-	marks      erasureHashes
+	marks      erased.Hashes
 	calls      calls.File
 	beat       nodes.Heartbeat
 	counted    tally.Known

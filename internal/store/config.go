@@ -48,10 +48,10 @@ func (s *Store) SaveConfig(ctx context.Context, c *Config, at time.Time) error {
 // SecretHash names a secret that stands in a config without telling it; "" where the key for it is lost: it is the
 // one by which those who were forgotten are known.
 func (s *Store) SecretHash(secret string) string {
-	if s.marks.need(true) != nil {
+	if s.marks.Need(true) != nil {
 		return ""
 	}
-	return s.marks.hash("config\x00" + secret)[:16]
+	return s.marks.Hash("config\x00" + secret)[:16]
 }
 
 // Config is a config that was used, as it was printed; ErrNotFound where none of that version is kept.

@@ -63,11 +63,11 @@ var markSQL = engine.SQL(`INSERT INTO forgotten (mark, at, by_hand) VALUES (?1, 
 
 // mark notes that a contact was forgotten, by a hash.
 func (t *Tx) mark(phone messaging.Phone, at, byHand int64) error {
-	if err := t.marks.need(true); err != nil {
+	if err := t.marks.Need(true); err != nil {
 		return err
 	}
-	t.marks.any.Store(true)
-	err := t.Put(markSQL, t.marks.of(phone), at, byHand)
+	t.marks.Any.Store(true)
+	err := t.Put(markSQL, t.marks.Of(phone), at, byHand)
 	return Wrap(err, "forget")
 }
 
@@ -114,4 +114,78 @@ func (t *Tx) applyErasure(e *messaging.Event, id messaging.EventID, of messaging
 func (s *Store) ForgottenAt(ctx context.Context, phone messaging.Phone) (time.Time, error) {
 	gone, err := s.Forgotten(ctx, []messaging.Phone{phone})
 	return gone[phone], err
+}
+
+// forgotten is when a contact was forgotten, 0 for one that was not or was allowed again, and whether a person had blocked it.
+func (t *Tx) forgotten(phone messaging.Phone) (at int64, byHand bool, err error) {
+	at, byHand, allowed, err := t.everForgotten(phone)
+	if allowed {
+		return 0, false, err
+	}
+	return at, byHand, err
+}
+
+var forgottenSQL = engine.SQL(`SELECT at, by_hand, allowed FROM forgotten WHERE mark = ?1`)
+
+func scanForgotten(r *engine.Row) (at int64, byHand, allowed bool) {
+	return r.Int(), r.Int() == 1, r.Int() == 1
+}
+
+// everForgotten is forgotten also of a contact that was allowed again since.
+func (t *Tx) everForgotten(phone messaging.Phone) (at int64, byHand, allowed bool, err error) {
+	if !t.marks.Any.Load() || phone == "" {
+		return 0, false, false, nil
+	}
+	err = t.Query(forgottenSQL, func(r *engine.Row) error {
+		at, byHand, allowed = scanForgotten(r)
+		return r.Err
+	}, t.marks.Of(phone))
+	return at, byHand, allowed, Wrap(err, "who was forgotten")
+}
+
+// Forgotten is which of the phones are of contacts that were forgotten, and since when. It costs nothing while nobody was.
+func (s *Store) Forgotten(ctx context.Context, phones []messaging.Phone) (map[messaging.Phone]time.Time, error) {
+	if !s.marks.Any.Load() {
+		return nil, nil
+	}
+	out := map[messaging.Phone]time.Time{}
+	for some := range slices.Chunk(phones, engine.PerList) {
+		by := make(map[string]messaging.Phone, len(some))
+		hashes := make([]string, len(some))
+		for i, p := range some {
+			hashes[i] = s.marks.Of(p)
+			by[hashes[i]] = p
+		}
+		in, args := engine.ListOf(hashes)
+		err := s.Rows(ctx, `SELECT mark, at FROM forgotten WHERE allowed = 0 AND mark IN (`+in+`)`, args, func(r *engine.Row) error {
+			out[by[r.Text()]] = r.Time()
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("ask who was forgotten: %w", err)
+		}
+	}
+	return out, nil
+}
+
+var eraseEventSQL = engine.SQL(`UPDATE events SET phone = '', phone_problem = ?2, dedupe_key = ?3, cleared = 'forgotten', content_type = '', content = ?4 WHERE id = ?1`)
+
+// EraseEvent takes out of an event whom it is about. Its key stays known as one that was used.
+func (t *Tx) EraseEvent(id int64) error {
+	if err := t.marks.Need(true); err != nil {
+		return err
+	}
+	known, err := t.eventKey(id)
+	if err != nil {
+		return err
+	}
+	return t.Put(eraseEventSQL, id, messaging.ForgottenWords, t.marks.UsedKey(known.key), []byte{})
+}
+
+// loadMarks reads the key where somebody is forgotten.
+func (s *Store) loadMarks(ctx context.Context) error {
+	return s.Rows(ctx, `SELECT mark FROM forgotten LIMIT 1`, nil, func(*engine.Row) error {
+		s.marks.Any.Store(true)
+		return s.marks.Need(false)
+	})
 }

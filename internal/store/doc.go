@@ -18,9 +18,9 @@
 //  7. message_poll.go: what became of a message; message_retry.go: what is sent again.
 //  8. run.go, run_parts.go, run_enqueue.go: runs of lists, the files they upload and the rows they queue.
 //  9. hold.go and its kinds, contact_blocks.go: what keeps a message from being sent.
-//  10. contact_forget.go, contact_marks.go, contact_redaction.go: who is forgotten, or shall be; space.go: when
+//  10. contact_forget.go, contact_redaction.go: who is forgotten, or shall be, and package erased: how they are known; space.go: when
 //     keys and free pages go.
-//  11. instance.go, restoration.go: data that was restored knows it, and what may have been sent is in doubt.
+//  11. package place, instance.go, restoration.go: data that was restored knows it, and what may have been sent is in doubt.
 //  12. read.go, read_*.go: what commands show. sqlite_open.go, postgres_open.go: how the data of a file and of a server is opened.
 //  13. postgres_notices.go: what is heard of others that write, too; postgres_identity.go: where the data lives.
 //
@@ -32,5 +32,5 @@
 // may come in, report the numbers that people look at, history what happened to an event and a phone, contacts what events
 // say of people, alerts and outbox what is told to people and systems outside, privacy what is removed by its age, or because
 // its contact is to be forgotten, delivery/enricher the refresh tokens of look-ups. Their tables are in schema/schema.sql. Package
-// transfer copies all of it to another engine; moves.go and moves_server.go open both places for that.
+// transfer copies all of it to another engine; package place opens both places for that. Who reads the data for long says package readers.
 package store

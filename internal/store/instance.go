@@ -4,20 +4,17 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/store/calls"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/numbers"
+	"github.com/nudgewire/nudgewire/internal/store/place"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
@@ -32,46 +29,14 @@ import (
 // What nobody can see from within is a whole disk that was set back. Whoever does that removes the file.
 
 const (
-	instanceMagic = "nudgewire instance 1"
-	countToken    = "instance/token"
-	countBefore   = "instance/before"
+	countToken  = "instance/token"
+	countBefore = "instance/before"
 )
-
-func instanceFile(path string) string { return path + ".instance" }
-
-// noteFile is what "nudgewire restore" leaves beside the database that it put there.
-func noteFile(path string) string { return path + ".restored" }
-
-// A RestoredNote says of a database where it was restored from.
-type RestoredNote struct {
-	From string    `json:"from"`
-	At   time.Time `json:"at"` // when the copy was made
-}
-
-// WriteRestoredNote leaves the note for the next start.
-func WriteRestoredNote(dsn string, n RestoredNote) error {
-	text, err := json.Marshal(n)
-	if err == nil {
-		err = disk.WriteFile(noteFile(engine.Path(dsn)), text)
-	}
-	return Wrap(err, "note where the data came from")
-}
-
-func readRestoredNote(path string) (n RestoredNote, found bool, err error) {
-	text, err := os.ReadFile(noteFile(path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return n, false, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &n)
-	}
-	return n, err == nil, Wrap(err, "where the data came from")
-}
 
 // copied says in words why the data at path is a copy of what it was; "" where it is not. at is when the copy was made, where
 // that is known.
 func (s *Store) copied(ctx context.Context, path string) (how string, at time.Time, err error) {
-	note, restored, err := readRestoredNote(path)
+	note, restored, err := place.ReadRestoredNote(path)
 	if err != nil {
 		return "", at, err
 	}
@@ -88,12 +53,12 @@ func (s *Store) copied(ctx context.Context, path string) (how string, at time.Ti
 	if err != nil {
 		return "", at, err
 	}
-	known, number, err := readInstance(path)
+	known, number, err := place.ReadInstance(path)
 	missing := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !missing {
 		return "", at, fmt.Errorf("which data this is: %w", err)
 	}
-	name := filepath.Base(instanceFile(path))
+	name := filepath.Base(place.InstanceFile(path))
 	switch {
 	case rows == 0 && token == 0, missing && token == 0:
 		return "", at, nil // new, or of a nudgewire that had no tokens
@@ -135,38 +100,17 @@ func (s *Store) callsLater(ctx context.Context, path string) (later bool, err er
 	return later, err
 }
 
-// noInstance is what a file has that is not whole. No data has it for a token.
-const noInstance = -1
-
-// readInstance reads the file beside the data: the token, and the number of the database's file, "" where it is not known.
-func readInstance(path string) (token int64, number string, err error) {
-	text, err := os.ReadFile(instanceFile(path))
-	if err != nil {
-		return noInstance, "", err //nolint:wrapcheck // the callers say what for
-	}
-	lines := append(strings.Split(string(text), "\n"), "", "", "")
-	token, err = strconv.ParseInt(lines[1], 16, 64)
-	if err != nil || lines[0] != instanceMagic {
-		return noInstance, "", nil //nolint:nilerr // it is damaged, and so the file of no data
-	}
-	return token, lines[2], nil
-}
-
-func writeInstance(path string, token int64) error {
-	return disk.WriteFile(instanceFile(path), fmt.Appendf(nil, "%s\n%x\n%s\n", instanceMagic, token, disk.FileNumber(path))) //nolint:wrapcheck // sign says what for
-}
-
 // sign gives the data a new token. The one that the file has is good until the file has the new one, however often a start ends in
 // between. So data that has no token yet has a file with token 0 first.
 func (s *Store) sign(ctx context.Context, path string) error {
 	old := int64(0)
 	err := s.Rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{countToken}, func(r *engine.Row) error { old = r.Int(); return r.Err })
 	if err == nil && old == 0 {
-		err = writeInstance(path, 0)
+		err = place.WriteInstance(path, 0)
 	}
-	before := int64(noInstance)
+	before := int64(place.NoInstance)
 	if err == nil {
-		before, _, err = readInstance(path)
+		before, _, err = place.ReadInstance(path)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // without the file it is a copy, and known for one
 		return fmt.Errorf("note which data this is: %w", err)
@@ -182,61 +126,7 @@ func (s *Store) sign(ctx context.Context, path string) error {
 		return err
 	})
 	if err == nil {
-		err = writeInstance(path, token)
+		err = place.WriteInstance(path, token)
 	}
 	return Wrap(err, "note which data this is")
-}
-
-// markFile stands beside data that is being restored, and is not whole.
-func markFile(path string) string { return path + ".restore-cut-off" }
-
-// A CutOffError says that a restoration was cut off, and the data is not whole.
-type CutOffError struct{ From string }
-
-// Error says so, and the next step.
-func (e *CutOffError) Error() string {
-	return fmt.Sprintf("a restoration from %s was cut off; do it again: nudgewire restore %s", filepath.Base(e.From), e.From)
-}
-
-// MarkRestore keeps every start from the data until UnmarkRestore.
-func MarkRestore(dsn, from string) error {
-	return Wrap(disk.WriteFile(markFile(engine.Path(dsn)), []byte(from)), "mark the restoration")
-}
-
-// UnmarkRestore says that the data is whole again.
-func UnmarkRestore(dsn string) error {
-	path := markFile(engine.Path(dsn))
-	return Wrap(errors.Join(os.Remove(path), disk.SyncFolder(filepath.Dir(path))), "end the restoration")
-}
-
-// RestoreCutOff is a *CutOffError where a restoration of the data was cut off.
-func RestoreCutOff(dsn string) error { return cutOff(engine.Path(dsn)) }
-
-func cutOff(path string) error {
-	from, err := os.ReadFile(markFile(path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("whether a restoration was cut off: %w", err)
-	}
-	return &CutOffError{strings.TrimSpace(string(from))}
-}
-
-// ErrEmptied means that the file held data and is empty.
-var ErrEmptied = errors.New("the file held data and is empty now, so it was cut off; restore a backup, or move it away with all whose names begin with its own to begin anew")
-
-// emptied is ErrEmptied for a file that was cut off to nothing. Whoever opens it has SQLite remove its log, which may hold all that was
-// answered.
-func emptied(path string) error {
-	info, err := os.Stat(path)
-	if err != nil || info.Size() > 0 {
-		return nil //nolint:nilerr // who opens it says so
-	}
-	for _, side := range []string{path + "-wal", instanceFile(path)} {
-		if info, err := os.Stat(side); err == nil && info.Size() > 0 {
-			return ErrEmptied
-		}
-	}
-	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 	"github.com/nudgewire/nudgewire/internal/store/peers"
+	"github.com/nudgewire/nudgewire/internal/store/place"
 )
 
 // single is what coordinates s.
@@ -48,9 +49,9 @@ func copyData(t testing.TB, from string) (path string) {
 		}
 	}
 	// It stands for the same data after a crash, not for a copy of it.
-	token, _, err := readInstance(from)
+	token, _, err := place.ReadInstance(from)
 	if err == nil {
-		err = os.WriteFile(instanceFile(path), fmt.Appendf(nil, "%s\n%x\n", instanceMagic, token), 0o600)
+		err = place.WriteInstance(path, token)
 	}
 	if err != nil {
 		t.Fatal(err)

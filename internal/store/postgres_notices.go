@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -111,7 +110,7 @@ func (n *peerNotices) apply(ctx context.Context, fresh []notice) error {
 			holds = true
 		case noticeBlocks:
 			n.s.writer.lastBlock.Store(engine.Micro(n.s.now()))
-			if err := n.s.marks.load(ctx, n.s); err != nil {
+			if err := n.s.loadMarks(ctx); err != nil {
 				return err
 			}
 		case noticeDue:
@@ -145,16 +144,11 @@ func (s *Store) holdsAgain(ctx context.Context) error {
 	return errors.Join(s.loadRenames(ctx), s.loadHolds(ctx))
 }
 
-// loadAll reads the marks of forgotten contacts, and the key that all nodes make them with.
-func (m *erasureHashes) loadAll(ctx context.Context, s *Store) error {
-	err := s.Rows(ctx, `SELECT key FROM forgotten_key`, nil, func(r *engine.Row) (err error) {
-		if m.key, err = hex.DecodeString(r.Text()); err != nil || len(m.key) != keySize {
-			return errors.New("the table forgotten_key is damaged, and without it those who were forgotten are not known again; restore it from the backup that the database came from")
-		}
-		return nil
-	})
+// loadServerMarks reads the marks of forgotten contacts, and the key that all nodes make them with.
+func (s *Store) loadServerMarks(ctx context.Context) error {
+	err := s.Rows(ctx, `SELECT key FROM forgotten_key`, nil, func(r *engine.Row) error { return s.marks.TakeKey(r.Text()) })
 	if err != nil {
 		return err
 	}
-	return m.load(ctx, s)
+	return s.loadMarks(ctx)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
 	"github.com/nudgewire/nudgewire/internal/store/peers"
+	"github.com/nudgewire/nudgewire/internal/store/place"
 	"github.com/nudgewire/nudgewire/internal/store/schema"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
@@ -29,6 +30,7 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 	defer func() { err = Wrap(err, "PostgreSQL at %s", engine.ServerName(cfg)) }()
 	cfg.StatementCacheCapacity = engine.StatementCache()
 	s.reads = engine.ServerPool(cfg)
+	s.Readers.Reads = s.reads
 	if err := engine.CheckServer(ctx, s.reads.DB); err != nil {
 		return engine.Unreachable(err)
 	}
@@ -42,10 +44,10 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 		if err := engine.CheckSchema(ctx, s.reads, schema.Steps); err != nil {
 			return err
 		}
-		if err := arrived(ctx, s.reads, engine.ServerName(cfg)); err != nil {
+		if err := place.Arrived(ctx, s.reads, engine.ServerName(cfg)); err != nil {
 			return err
 		}
-		return s.marks.loadAll(ctx, s)
+		return s.loadServerMarks(ctx)
 	}
 	if local == "" {
 		return errors.New("needs a folder for what this process notes, after a # behind the address")
@@ -78,7 +80,7 @@ func (s *Store) openPostgres(ctx context.Context, o *Options) (err error) {
 	if err := s.keepPredecessor(ctx); err != nil {
 		return err
 	}
-	if err := s.marks.loadAll(ctx, s); err != nil {
+	if err := s.loadServerMarks(ctx); err != nil {
 		return err
 	}
 	s.notices = nodes.NewNotices(cfg, (&peerNotices{s: s}).readNotices)
@@ -98,7 +100,7 @@ func (s *Store) connectWriter(ctx context.Context, cfg *pgx.ConnConfig) (*pgx.Co
 	if err != nil {
 		return nil, err
 	}
-	if err := sharesData(ctx, conn, engine.ServerName(cfg)); err != nil {
+	if err := place.Share(ctx, conn, engine.ServerName(cfg)); err != nil {
 		return nil, errors.Join(err, conn.Close(ctx))
 	}
 	for number := int64(1); number <= maxWriters; number++ {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/readers"
 )
 
 // A transaction of somebody else that is idle for long is named, whatever its role; one after the other is not.
@@ -29,30 +29,30 @@ func TestATransactionThatStaysOpenIsTold(t *testing.T) {
 		}
 	}
 	began := time.Now()
-	look := func(after time.Duration) *store.Reader {
+	look := func(after time.Duration) *readers.Reader {
 		t.Helper()
-		if err := s.LookAtReaders(t.Context(), began.Add(after)); err != nil {
+		if err := s.Readers.Look(t.Context(), began.Add(after)); err != nil {
 			t.Fatal(err)
 		}
-		return s.LongReader()
+		return s.Readers.Longest()
 	}
 	run("SET application_name = 'a notebook'", "BEGIN", "SELECT 1")
 	if r := look(0); r != nil {
 		t.Errorf("at its begin there is %+v", r)
 	}
-	if r := look(store.LongReader - time.Second); r != nil {
+	if r := look(readers.Long - time.Second); r != nil {
 		t.Errorf("before its time there is %+v", r)
 	}
-	r := look(store.LongReader + 10*time.Second)
+	r := look(readers.Long + 10*time.Second)
 	if r == nil || r.PID != int(conn.PgConn().PID()) || r.Log != 0 || !r.Since.Equal(began) || r.Name == "" || r.Name[len(r.Name)-len(" by a notebook"):] != " by a notebook" {
 		t.Errorf("there is %+v", r)
 	}
 	run("COMMIT", "BEGIN", "SELECT 1")
-	if r := look(store.LongReader + 30*time.Second); r != nil {
+	if r := look(readers.Long + 30*time.Second); r != nil {
 		t.Errorf("the next transaction has begun, and there is %+v", r)
 	}
 	run("COMMIT")
-	if r := look(3 * store.LongReader); r != nil {
+	if r := look(3 * readers.Long); r != nil {
 		t.Errorf("none is open, and there is %+v", r)
 	}
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"os"
 	"slices"
@@ -39,6 +40,11 @@ func List[T any](ctx context.Context, s *Store, query string, args []any, scan f
 // Rows runs a read of at most two minutes and calls each on every row.
 func (s *Store) Rows(ctx context.Context, query string, args []any, each func(*engine.Row) error) error {
 	return s.reads.Rows(ctx, query, args, each)
+}
+
+// QueryContext reads rows for as long as it takes, while nobody writes: the log of the database grows meanwhile. Errors: a *DamagedError.
+func (s *Store) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return s.reads.QueryContext(ctx, query, args...)
 }
 
 // Earliest reads one time; ok is false when there is no row.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/readers"
 )
 
 // A program that keeps a transaction open is named once what waits for it has waited for long; reads that end, and nothing that happens,
@@ -18,18 +19,18 @@ func TestAReaderThatStaysOpenIsTold(t *testing.T) {
 	s := openAt(t, path)
 	began := time.Now()
 	n := 0
-	look := func(after time.Duration) *Reader {
+	look := func(after time.Duration) *readers.Reader {
 		t.Helper()
 		n++
 		if _, err := s.Accept(t.Context(), []messaging.Plan{testPlan(fmt.Sprint(n))}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.LookAtReaders(t.Context(), began.Add(after)); err != nil {
+		if err := s.Readers.Look(t.Context(), began.Add(after)); err != nil {
 			t.Fatal(err)
 		}
-		return s.LongReader()
+		return s.Readers.Longest()
 	}
-	for _, after := range []time.Duration{0, LongReader, 2 * LongReader} {
+	for _, after := range []time.Duration{0, readers.Long, 2 * readers.Long} {
 		if r := look(after); r != nil {
 			t.Errorf("nobody reads, and after %s there is %+v", after, r)
 		}
@@ -48,15 +49,15 @@ func TestAReaderThatStaysOpenIsTold(t *testing.T) {
 	}
 	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != untilTold; {
 	}
-	opened := 3 * LongReader
+	opened := 3 * readers.Long
 	if r := look(opened); r != nil {
 		t.Errorf("at its begin there is %+v", r)
 	}
 	look(opened + time.Second)
-	if r := look(opened + LongReader - time.Second); r != nil {
+	if r := look(opened + readers.Long - time.Second); r != nil {
 		t.Errorf("before its time there is %+v", r)
 	}
-	r := look(opened + 2*LongReader)
+	r := look(opened + 2*readers.Long)
 	if r == nil || runtime.GOOS != "windows" && r.PID != cmd.Process.Pid || r.Log <= 0 || r.Since.Before(began.Add(opened)) || r.Since.After(began.Add(opened+time.Second)) {
 		t.Errorf("process %d reads, and there is %+v", cmd.Process.Pid, r)
 	}
@@ -66,7 +67,7 @@ func TestAReaderThatStaysOpenIsTold(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if r := look(opened + 3*LongReader); r != nil {
+	if r := look(opened + 3*readers.Long); r != nil {
 		t.Errorf("it has ended, and there is %+v", r)
 	}
 }
@@ -88,8 +89,8 @@ func TestAReadOfTheDaemonIsNoReader(t *testing.T) {
 		if _, err := s.Accept(t.Context(), []messaging.Plan{testPlan(fmt.Sprint(i))}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.LookAtReaders(t.Context(), began.Add(time.Duration(i)*LongReader)); err != nil || s.LongReader() != nil {
-			t.Errorf("there is %+v (%v)", s.LongReader(), err)
+		if err := s.Readers.Look(t.Context(), began.Add(time.Duration(i)*readers.Long)); err != nil || s.Readers.Longest() != nil {
+			t.Errorf("there is %+v (%v)", s.Readers.Longest(), err)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
+	"github.com/nudgewire/nudgewire/internal/store/place"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
@@ -106,7 +107,7 @@ func (s *Store) recognise(ctx context.Context, path string) error {
 	if err := s.sign(ctx, path); err != nil {
 		return err
 	}
-	if err := disk.Remove(noteFile(path)); err != nil {
+	if err := disk.Remove(place.NoteFile(path)); err != nil {
 		return fmt.Errorf("note that the data was restored: %w", err)
 	}
 	return s.loadRestoration(ctx)

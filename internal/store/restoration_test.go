@@ -14,6 +14,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/place"
 )
 
 // A ledger that is copied, and gone on with elsewhere.
@@ -108,7 +109,7 @@ func (c *copying) restore() Restoration {
 	c.now = c.now.Add(time.Hour)
 	c.folder = c.TempDir()
 	c.must(os.Rename(path, c.path()))
-	c.must(WriteRestoredNote("sqlite:"+c.path(), RestoredNote{From: path, At: at}))
+	c.must(place.WriteRestoredNote("sqlite:"+c.path(), place.RestoredNote{From: path, At: at}))
 	c.open()
 	return c.begin()
 }
@@ -549,8 +550,8 @@ func TestACopyIsKnown(t *testing.T) {
 	}{
 		"a restart":         {func(*copying) {}, ""},
 		"two restarts":      {func(c *copying) { c.open(); c.must(c.Store.Close()) }, ""},
-		"no file beside it": {func(c *copying) { c.must(os.Remove(instanceFile(c.path()))) }, "nudgewire.db.instance is not beside it"},
-		"a damaged file":    {func(c *copying) { c.must(os.WriteFile(instanceFile(c.path()), []byte("x"), 0o600)) }, "it is older than nudgewire.db.instance"},
+		"no file beside it": {func(c *copying) { c.must(os.Remove(place.InstanceFile(c.path()))) }, "nudgewire.db.instance is not beside it"},
+		"a damaged file":    {func(c *copying) { c.must(os.WriteFile(place.InstanceFile(c.path()), []byte("x"), 0o600)) }, "it is older than nudgewire.db.instance"},
 		"a moved folder":    {func(c *copying) { c.must(os.Rename(c.folder, c.folder+"-moved")); c.folder += "-moved" }, ""},
 		"a new, empty one":  {func(c *copying) { c.must(os.Remove(c.path())) }, ""},
 		"a copied folder":   {func(c *copying) { to := c.TempDir(); c.must(os.CopyFS(to, os.DirFS(c.folder))); c.folder = to }, "its file is not the one that the daemon had open"},
@@ -560,8 +561,10 @@ func TestACopyIsKnown(t *testing.T) {
 			c.must(c.Store.Close())
 			c.must(os.WriteFile(c.path(), old, 0o600))
 		}, "it is older than"},
-		"restored":                            {func(c *copying) { c.must(WriteRestoredNote("sqlite:"+c.path(), RestoredNote{From: "/b/x.tar.zst"})) }, "it was restored from x.tar.zst"},
-		"an older nudgewire":                  {func(c *copying) { c.unsigned(); c.must(os.Remove(instanceFile(c.path()))) }, ""},
+		"restored": {func(c *copying) {
+			c.must(place.WriteRestoredNote("sqlite:"+c.path(), place.RestoredNote{From: "/b/x.tar.zst"}))
+		}, "it was restored from x.tar.zst"},
+		"an older nudgewire":                  {func(c *copying) { c.unsigned(); c.must(os.Remove(place.InstanceFile(c.path()))) }, ""},
 		"one of an older nudgewire, put back": {func(c *copying) { c.unsigned() }, "it is older than"},
 		"put back after a message": {func(c *copying) {
 			c.open()
@@ -662,7 +665,7 @@ func (c *copying) unsigned() {
 func TestACrashAtTheStartIsNoCopy(t *testing.T) {
 	c := openCopying(t)
 	c.queue("one", time.Hour, messaging.Marketing)
-	before, err := os.ReadFile(instanceFile(c.path()))
+	before, err := os.ReadFile(place.InstanceFile(c.path()))
 	c.must(err)
 	for round := range 3 {
 		c.restart()
@@ -670,7 +673,7 @@ func TestACrashAtTheStartIsNoCopy(t *testing.T) {
 			t.Errorf("start %d: %+v", round, r)
 		}
 		c.must(c.Store.Close())
-		c.must(os.WriteFile(instanceFile(c.path()), before, 0o600)) // the file was not written any more
+		c.must(os.WriteFile(place.InstanceFile(c.path()), before, 0o600)) // the file was not written any more
 	}
 }
 
@@ -678,7 +681,7 @@ func TestACrashAtTheStartIsNoCopy(t *testing.T) {
 func TestACrashAtTheFirstStartIsNoCopy(t *testing.T) {
 	for name, end := range map[string]func(c *copying){
 		"in the database": func(c *copying) {
-			c.must(os.Remove(instanceFile(c.path())))
+			c.must(os.Remove(place.InstanceFile(c.path())))
 			change := func(sql string) {
 				db, err := engine.OpenFile(c.path())
 				c.must(err)
@@ -690,16 +693,16 @@ func TestACrashAtTheFirstStartIsNoCopy(t *testing.T) {
 				c.must(s.Close())
 				c.Error("it starts without a token")
 			}
-			if token, _, err := readInstance(c.path()); err != nil || token != 0 {
+			if token, _, err := place.ReadInstance(c.path()); err != nil || token != 0 {
 				c.Errorf("the file is not there before the token is: %d, %v", token, err)
 			}
 			change("DROP TRIGGER cut_off")
 		},
-		"before the database": func(c *copying) { c.must(writeInstance(c.path(), 0)) },
+		"before the database": func(c *copying) { c.must(place.WriteInstance(c.path(), 0)) },
 		"after the database": func(c *copying) {
 			c.open()
 			c.must(c.Store.Close())
-			c.must(writeInstance(c.path(), 0))
+			c.must(place.WriteInstance(c.path(), 0))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -708,7 +711,7 @@ func TestACrashAtTheFirstStartIsNoCopy(t *testing.T) {
 			c.must(c.Store.Close())
 			c.unsigned()
 			if name == "after the database" {
-				c.must(os.Remove(instanceFile(c.path())))
+				c.must(os.Remove(place.InstanceFile(c.path())))
 			}
 			end(c)
 			c.open()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/place"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -43,9 +44,9 @@ func crashed(t *testing.T, commits int) (path string) {
 		}
 	}
 	// Its own, or it would be a copy, which is reviewed first.
-	text, err := os.ReadFile(instanceFile(from))
+	text, err := os.ReadFile(place.InstanceFile(from))
 	if err == nil {
-		err = os.WriteFile(instanceFile(path), text[:bytes.LastIndexByte(text[:len(text)-1], '\n')+1], 0o600)
+		err = os.WriteFile(place.InstanceFile(path), text[:bytes.LastIndexByte(text[:len(text)-1], '\n')+1], 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/place"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -285,7 +286,7 @@ func TestAFileThatWasEmptiedIsNotBegunAnew(t *testing.T) {
 			_, reads := Open(t.Context(), Options{DSN: "sqlite:" + path, ReadOnly: true})
 			copies := CopyTo(t.Context(), "sqlite:"+path, filepath.Join(t.TempDir(), "copy.db"))
 			for what, err := range map[string]error{"start": starts, "read": reads, "copy": copies} {
-				if !errors.Is(err, ErrEmptied) {
+				if !errors.Is(err, place.ErrEmptied) {
 					t.Errorf("%s: %v", what, err)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/peers"
+	"github.com/nudgewire/nudgewire/internal/store/place"
 	"github.com/nudgewire/nudgewire/internal/store/schema"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
@@ -29,23 +30,23 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	defer func() { err = Wrap(err, "%s", path) }()
-	s.marks.data, s.calls.Path = path, path+".calls"
+	s.marks.Data, s.calls.Path = path, path+".calls"
 	c, err := engine.NewConnector(path)
 	if err != nil {
 		return err
 	}
 	f := &sqliteFile{path: path, more: *c}
 	s.file = f
-	if err := cutOff(path); err != nil {
+	if err := place.CutOff(path); err != nil {
 		return err
 	}
-	if err := CopyCutOff(path); err != nil {
+	if err := place.CopyCutOff(path); err != nil {
 		return err
 	}
-	if err := emptied(path); err != nil {
+	if err := place.Emptied(path); err != nil {
 		return err
 	}
-	if err := MovedAway(path, o.movingTo); err != nil {
+	if err := place.MovedAway(path, o.movingTo); err != nil {
 		return err
 	}
 	if o.ReadOnly {
@@ -82,6 +83,7 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	s.reads = f.more.ReadPool(f.guard).After(s.stepped.beforeReads())
+	s.Readers.Guard, s.Readers.Checkpoint = f.guard, e.Checkpoint
 	if err := s.resumeFile(ctx); err != nil {
 		return err
 	}
@@ -96,7 +98,7 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 
 // resumeFile reads what the only process that writes goes on with.
 func (s *Store) resumeFile(ctx context.Context) error {
-	if err := s.marks.load(ctx, s); err != nil {
+	if err := s.loadMarks(ctx); err != nil {
 		return err
 	}
 	w := &peers.Single{On: s.writer.engine, Reads: s.reads, Write: s.writer.runAlone, Bare: s.bare, Small: s.scratch}
@@ -119,7 +121,7 @@ func (s *Store) readFile(ctx context.Context, f *sqliteFile) (err error) {
 	if err := s.copyBeside(ctx, f.path); err != nil {
 		return err
 	}
-	return s.marks.load(ctx, s)
+	return s.loadMarks(ctx)
 }
 
 // Held is a *sqlite.LockedError while another process has the data behind dsn open for writing.
@@ -149,13 +151,13 @@ func CopyTo(ctx context.Context, dsn, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := cutOff(from); err != nil {
+	if err := place.CutOff(from); err != nil {
 		return fmt.Errorf("%s: %w", from, err)
 	}
 	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: no data here yet: %w", from, err)
 	}
-	if err := emptied(from); err != nil {
+	if err := place.Emptied(from); err != nil {
 		return fmt.Errorf("%s: %w", from, err)
 	}
 	// The last connection that is closed ends the log, and with it what shows that the log is damaged.
@@ -184,4 +186,19 @@ func Hold(dsn string) (release func() error, err error) {
 		return nil, err
 	}
 	return sqlite.Hold(path + ".lock")
+}
+
+// OpenToMove opens the data of a file to be copied to a server: every key is in its table, and nobody writes until it is closed.
+func OpenToMove(ctx context.Context, dsn, to string) (*Store, error) {
+	s, err := Open(ctx, Options{DSN: dsn, movingTo: to})
+	if err != nil {
+		return nil, err
+	}
+	s.endCommits()
+	w := s.writer.peers.(*peers.Single) // a file has one
+	w.Close()
+	if err := s.writer.runAlone(w.FlushForGood); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }

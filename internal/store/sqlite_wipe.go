@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/phones"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/place"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
@@ -23,15 +24,12 @@ import (
 // one waits for the next start.
 const maxRewrite = 256 << 20
 
-// rewriteDue is the counter that is 1 from the end of forgetting until nothing can be left between the rows.
-const rewriteDue = "forgetting/rewrite"
-
 // RewriteLater notes that the file is to be written anew, so that nothing that was removed is left between the rows. A server does so by itself.
 func (s *Store) RewriteLater(t *Tx) error {
 	if s.file == nil {
 		return nil
 	}
-	return t.Put(tally.SetCountSQL, rewriteDue, int64(1))
+	return t.Put(tally.SetCountSQL, place.RewriteDue, int64(1))
 }
 
 // rewriteIfDue writes the file anew where the process before did not come to it. Nobody else has it open.
@@ -39,20 +37,20 @@ func rewriteIfDue(ctx context.Context, c engine.Connector) (err error) {
 	db := c.Single()
 	defer func() { err = errors.Join(err, db.Close()) }()
 	var due int
-	err = db.QueryRowContext(ctx, `SELECT coalesce(max(value), 0) FROM counters WHERE name = ?1`, rewriteDue).Scan(&due)
+	err = db.QueryRowContext(ctx, `SELECT coalesce(max(value), 0) FROM counters WHERE name = ?1`, place.RewriteDue).Scan(&due)
 	if err != nil || due == 0 {
 		return err
 	}
 	if err := engine.RewriteFile(ctx, db); err != nil {
 		return err
 	}
-	_, err = db.ExecContext(ctx, `UPDATE counts SET value = 0 WHERE name = ?1`, rewriteDue)
+	_, err = db.ExecContext(ctx, `UPDATE counts SET value = 0 WHERE name = ?1`, place.RewriteDue)
 	return err
 }
 
 // WipeDue reports whether what forgetting left between the rows is still to be cleared away.
 func (s *Store) WipeDue(ctx context.Context) (due bool, err error) {
-	err = s.Rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{rewriteDue}, func(r *engine.Row) error {
+	err = s.Rows(ctx, `SELECT value FROM counters WHERE name = ?1`, []any{place.RewriteDue}, func(r *engine.Row) error {
 		due = r.Int() != 0
 		return r.Err
 	})
@@ -67,7 +65,7 @@ func (s *Store) Wipe(ctx context.Context, find *phones.Finder) (waits string, er
 	}
 	db := s.file.more.Single()
 	defer func() { err = errors.Join(err, db.Close()) }()
-	path := s.marks.data
+	path := s.marks.Data
 	if err := engine.EmptyLog(ctx, db); err != nil {
 		return "", err
 	}
@@ -84,7 +82,7 @@ func (s *Store) Wipe(ctx context.Context, find *phones.Finder) (waits string, er
 		return "", err
 	}
 	return "", s.Write(ctx, commit.LaneWork, func(t *Tx) error {
-		return t.Put(tally.SetCountSQL, rewriteDue, int64(0))
+		return t.Put(tally.SetCountSQL, place.RewriteDue, int64(0))
 	})
 }
 

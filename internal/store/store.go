@@ -14,6 +14,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
 	"github.com/nudgewire/nudgewire/internal/store/numbers"
+	"github.com/nudgewire/nudgewire/internal/store/readers"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
@@ -116,8 +117,8 @@ type Store struct {
 	writer  *writer            // nil when read-only
 	more    []*writer          // that write at the same time, where the engine has many
 	reads   engine.Pool
-	quick   *sql.DB // for what must not wait behind reads; nil where no other process writes
-	readers readers
+	quick   *sql.DB               // for what must not wait behind reads; nil where no other process writes
+	Readers readers.Watch         // transactions of other programs that stay open
 	file    *sqliteFile           // nil where the data is no file
 	away    atomic.Pointer[error] // why the server does not serve, by the last look; nil while it does
 	refused atomic.Pointer[engine.Refusal]

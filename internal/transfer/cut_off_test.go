@@ -17,6 +17,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/place"
 	"github.com/nudgewire/nudgewire/internal/transfer"
 	"github.com/nudgewire/nudgewire/test/testserver"
 )
@@ -120,7 +121,7 @@ func TestACopyThatIsCutOff(t *testing.T) {
 			t.Error("the copy ended without its commit")
 		}
 		refusesToServe(t, to)
-		if _, err := store.Open(t.Context(), store.Options{DSN: from, Settle: always}); !errors.As(err, new(*store.MovedError)) {
+		if _, err := store.Open(t.Context(), store.Options{DSN: from, Settle: always}); !errors.As(err, new(*place.MovedError)) {
 			t.Errorf("the old file: %v", err)
 		}
 		again(t, from, to)
@@ -134,7 +135,7 @@ func TestACopyThatIsCutOff(t *testing.T) {
 		if _, err := transfer.Run(t.Context(), transfer.Options{From: from, To: to, Progress: halfway(lost)}); err == nil {
 			t.Error("the copy ended without an answer")
 		}
-		if _, err := whenFree(t, from, to); !errors.As(err, new(*store.MovedError)) {
+		if _, err := whenFree(t, from, to); !errors.As(err, new(*place.MovedError)) {
 			t.Errorf("the command once more: %v", err)
 		}
 		acceptEvents(t, to, 51, 60)
@@ -145,7 +146,7 @@ func TestACopyThatIsCutOff(t *testing.T) {
 func acceptEvents(t *testing.T, dsn string, from, to int64) {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Options{DSN: dsn, Settle: always})
-	for end := time.Now().Add(time.Minute); errors.As(err, new(*store.TransferError)) && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); errors.As(err, new(*place.TransferError)) && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		s, err = store.Open(t.Context(), store.Options{DSN: dsn, Settle: always}) // the server has not seen yet that the copy is gone
 	}
 	if err != nil {
@@ -175,11 +176,11 @@ func refusesToServe(t *testing.T, dsn string) {
 			if s, err = store.Open(t.Context(), store.Options{DSN: dsn, Settle: always, ReadOnly: readOnly}); err == nil {
 				_ = s.Close()
 			}
-			if !errors.As(err, new(*store.TransferError)) { // the server has not seen yet that the other side is gone
+			if !errors.As(err, new(*place.TransferError)) { // the server has not seen yet that the other side is gone
 				break
 			}
 		}
-		if !errors.As(err, new(*store.UnfinishedError)) || !strings.Contains(err.Error(), "give the same command again") {
+		if !errors.As(err, new(*place.UnfinishedError)) || !strings.Contains(err.Error(), "give the same command again") {
 			t.Errorf("the new place, only read %v: %v", readOnly, err)
 		}
 	}
@@ -190,7 +191,7 @@ func whenFree(t *testing.T, from, to string) (done transfer.Result, err error) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		done, err = transfer.Run(t.Context(), transfer.Options{From: from, To: to})
-		if bad, held := errors.AsType[*store.TransferError](err); !held || bad.Words != "a nudgewire uses this database" {
+		if bad, held := errors.AsType[*place.TransferError](err); !held || bad.Words != "a nudgewire uses this database" {
 			break
 		}
 	}

@@ -8,12 +8,12 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/place"
 )
 
 // empty refuses a database that has data.
-func empty(ctx context.Context, s *store.ServerToMove, tables []ledgerTable) error {
+func empty(ctx context.Context, s *place.ServerToMove, tables []ledgerTable) error {
 	for i := range tables {
 		name := tables[i].name
 		if name == "counts" {
@@ -24,14 +24,14 @@ func empty(ctx context.Context, s *store.ServerToMove, tables []ledgerTable) err
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if rows {
-			return &store.TransferError{Words: "the database " + s.Where + " has data: there are rows in " + name, Hint: "name an empty database (CREATE DATABASE), or drop this one and make it anew"}
+			return &place.TransferError{Words: "the database " + s.Where + " has data: there are rows in " + name, Hint: "name an empty database (CREATE DATABASE), or drop this one and make it anew"}
 		}
 	}
 	return nil
 }
 
 // copyTable copies what is read of a table into the open transaction, and compares.
-func (o *Options) copyTable(ctx context.Context, to *store.ServerToMove, from engine.Querier, t *ledgerTable, done *Result) error {
+func (o *Options) copyTable(ctx context.Context, to *place.ServerToMove, from engine.Querier, t *ledgerTable, done *Result) error {
 	r, err := t.read(ctx, from, false)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/place"
 )
 
 // A ledgerTable is a table that both engines have, as the file says it.
@@ -57,7 +58,7 @@ func (t *ledgerTable) stays(row []any) bool {
 	switch t.name {
 	case "counts":
 		name, _ := row[0].(string)
-		return store.IsOfOnePlace(name)
+		return place.IsOfOnePlace(name)
 	case "console_sessions", "console_links": // whoever had signed in does so anew
 		return true
 	case "cuts", "cut_changes": // no part is being cut while data move

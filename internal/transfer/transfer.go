@@ -20,6 +20,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
 	"github.com/nudgewire/nudgewire/internal/store/numbers"
+	"github.com/nudgewire/nudgewire/internal/store/place"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 )
 
@@ -50,8 +51,8 @@ type Table struct {
 	Hash string `json:"hash"`
 }
 
-// Run moves data to another engine. Errors: a *sqlite.LockedError or *store.TransferError where somebody uses it, a *store.TransferError where the
-// target has data, a *store.MovedError where the data was moved before.
+// Run moves data to another engine. Errors: a *sqlite.LockedError or *place.TransferError where somebody uses it, a *place.TransferError where the
+// target has data, a *place.MovedError where the data was moved before.
 func Run(ctx context.Context, o Options) (done Result, err error) {
 	if o.Progress == nil {
 		o.Progress = func(string, int64) {}
@@ -62,7 +63,7 @@ func Run(ctx context.Context, o Options) (done Result, err error) {
 	case from && !to:
 		err = o.toFile(ctx, &done)
 	default:
-		err = &store.TransferError{Words: "both places are of the same engine", Hint: "\"nudgewire backup\" and \"nudgewire restore\" copy a SQLite file, pg_dump and pg_restore a PostgreSQL database"}
+		err = &place.TransferError{Words: "both places are of the same engine", Hint: "\"nudgewire backup\" and \"nudgewire restore\" copy a SQLite file, pg_dump and pg_restore a PostgreSQL database"}
 	}
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
@@ -71,7 +72,7 @@ func Run(ctx context.Context, o Options) (done Result, err error) {
 }
 
 func (o *Options) toPostgres(ctx context.Context, done *Result) (err error) {
-	to, err := store.OpenServer(ctx, o.To)
+	to, err := place.OpenServer(ctx, o.To)
 	if err != nil {
 		return err
 	}
@@ -88,8 +89,8 @@ func (o *Options) toPostgres(ctx context.Context, done *Result) (err error) {
 	if err == nil {
 		err = empty(ctx, to, tables)
 	}
-	if _, data := errors.AsType[*store.TransferError](err); data {
-		if moved := store.MovedAway(engine.Path(o.From), ""); moved != nil { // the answer to the commit got lost
+	if _, data := errors.AsType[*place.TransferError](err); data {
+		if moved := place.MovedAway(engine.Path(o.From), ""); moved != nil { // the answer to the commit got lost
 			err = moved
 		}
 	}
@@ -116,7 +117,7 @@ func (o *Options) toPostgres(ctx context.Context, done *Result) (err error) {
 		func() error { return numbers.GoOnBehind(ctx, to.Conn, last) },
 		func() error { return to.TakeKey(ctx, engine.Path(o.From)) },
 		func() error { return carryNotes(o.From, o.To) },
-		func() error { return store.MarkMoved(engine.Path(o.From), to.Where) },
+		func() error { return place.MarkMoved(engine.Path(o.From), to.Where) },
 		func() error { return to.Exec(ctx, `COMMIT`) },
 	), "move the data")
 }
@@ -126,7 +127,7 @@ func (o *Options) toFile(ctx context.Context, done *Result) (err error) {
 	if err != nil {
 		return err
 	}
-	from, err := store.OpenServer(ctx, o.From)
+	from, err := place.OpenServer(ctx, o.From)
 	if err != nil {
 		return err
 	}
@@ -144,10 +145,10 @@ func (o *Options) toFile(ctx context.Context, done *Result) (err error) {
 	defer func() { err = errors.Join(err, release()) }()
 	for _, name := range []string{path, path + "-wal"} {
 		if _, err := os.Stat(name); err == nil {
-			return &store.TransferError{Words: name + " exists already", Hint: "name a file that is not there yet, or move that one away with all files beside it"}
+			return &place.TransferError{Words: name + " exists already", Hint: "name a file that is not there yet, or move that one away with all files beside it"}
 		}
 	}
-	temp := store.CopyingFile(path)
+	temp := place.CopyingFile(path)
 	defer func() {
 		if err != nil { // it gives its room back, and says on that the data is not here
 			if cut := os.Truncate(temp, 0); !errors.Is(cut, fs.ErrNotExist) {
@@ -155,7 +156,7 @@ func (o *Options) toFile(ctx context.Context, done *Result) (err error) {
 			}
 		}
 	}()
-	to, err := store.NewFile(ctx, temp)
+	to, err := place.NewFile(ctx, temp)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/place"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/transfer"
 )
@@ -126,9 +127,9 @@ func TestDataMovesBetweenEngines(t *testing.T) {
 	if first.Rows() < 100 {
 		t.Errorf("moved %d rows: %v", first.Rows(), first.Tables)
 	}
-	refused(file, newDatabase(t), new(*store.MovedError))
+	refused(file, newDatabase(t), new(*place.MovedError))
 	_, err := store.Open(t.Context(), store.Options{DSN: file, Settle: always})
-	if moved, is := errors.AsType[*store.MovedError](err); !is || moved.Undo != "remove "+engine.Path(file)+".moved" {
+	if moved, is := errors.AsType[*place.MovedError](err); !is || moved.Undo != "remove "+engine.Path(file)+".moved" {
 		t.Errorf("the old file: %v", err)
 	}
 	s = open(server)
@@ -136,14 +137,14 @@ func TestDataMovesBetweenEngines(t *testing.T) {
 	signedOut(s)
 	known(s, 50)
 	claim(s, 5)
-	refused(server, back, new(*store.TransferError))
+	refused(server, back, new(*place.TransferError))
 	end(s)
 	move(server, back)
-	if _, err := store.Open(t.Context(), store.Options{DSN: server, Settle: always}); !errors.As(err, new(*store.MovedError)) {
+	if _, err := store.Open(t.Context(), store.Options{DSN: server, Settle: always}); !errors.As(err, new(*place.MovedError)) {
 		t.Errorf("the old database: %v", err)
 	}
-	refused(server, "sqlite:"+filepath.Join(t.TempDir(), "c.db"), new(*store.MovedError))
-	refused(server, back, new(*store.TransferError))
+	refused(server, "sqlite:"+filepath.Join(t.TempDir(), "c.db"), new(*place.MovedError))
+	refused(server, back, new(*place.TransferError))
 	s = open(back)
 	forgotten(s)
 	signedOut(s)
@@ -153,7 +154,7 @@ func TestDataMovesBetweenEngines(t *testing.T) {
 	known(s, 51)
 	claim(s, 5)
 	end(s)
-	refused(back, server, new(*store.TransferError))
+	refused(back, server, new(*place.TransferError))
 }
 
 // The database gives numbers in blocks, so they are ahead of what is counted; the file that it becomes is ahead as far, also where retention

@@ -28,6 +28,8 @@ var opensItself = map[string]string{
 	"internal/store/sqlite":                               "the data and what lies beside it",
 	"internal/store/engine":                               "the data",
 	"internal/store/calls":                                "a note beside the data",
+	"internal/store/erased":                               "a key beside the data",
+	"internal/store/place":                                "what lies beside the data, which this program made",
 	"internal/delivery/enricher/refreshed.go":             "a note beside the data",
 	"internal/transfer/transfer.go":                       "the data and what lies beside it",
 	"internal/backup/last.go":                             "a note beside the data",

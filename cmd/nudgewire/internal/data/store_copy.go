@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/exit"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/place"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
 	"github.com/nudgewire/nudgewire/internal/transfer"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -55,7 +55,7 @@ A copy that was cut off has changed nothing: give the same command again. See do
 }
 
 func failTransfer(err error) error {
-	if bad, ok := errors.AsType[*store.TransferError](err); ok {
+	if bad, ok := errors.AsType[*place.TransferError](err); ok {
 		return exit.Fail(exit.Usage, bad.Hint, "%w", err)
 	}
 	if _, held := errors.AsType[*sqlite.LockedError](err); held {

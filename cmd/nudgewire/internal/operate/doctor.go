@@ -27,6 +27,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/place"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
@@ -420,7 +421,7 @@ func (d *doctor) database(ctx context.Context) {
 		d.found(wellBad, "database", "put it back, or start the daemon anew to begin with an empty one", "%s was moved away or deleted while the daemon runs", path)
 		return
 	}
-	if err := store.CopyCutOff(path); err != nil {
+	if err := place.CopyCutOff(path); err != nil {
 		d.found(wellBad, "database", "", "%v", err)
 		return
 	}

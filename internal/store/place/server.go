@@ -1,21 +1,18 @@
-package store
+package place
 
 import (
 	"context"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/erased"
 	"github.com/nudgewire/nudgewire/internal/store/schema"
 )
 
@@ -91,9 +88,9 @@ func (s *ServerToMove) Close() (err error) {
 	return err
 }
 
-// sharesData takes a share of the data for a connection that writes. Errors: a *TransferError while the data is moved, a *MovedError
+// Share takes a share of the data for a connection that writes. Errors: a *TransferError while the data is moved, a *MovedError
 // afterwards, an *UnfinishedError where it should have come to and did not.
-func sharesData(ctx context.Context, conn *pgx.Conn, where string) error {
+func Share(ctx context.Context, conn *pgx.Conn, where string) error {
 	var free bool
 	var at, expected int64
 	err := conn.QueryRow(ctx, shareData).Scan(&free)
@@ -120,8 +117,8 @@ func notHere(where string, moved, expected int64) error {
 	return nil
 }
 
-// arrived is an *UnfinishedError for those who read where data should have come to and did not.
-func arrived(ctx context.Context, reads engine.Pool, where string) error {
+// Arrived is an *UnfinishedError for those who read where data should have come to and did not.
+func Arrived(ctx context.Context, reads engine.Pool, where string) error {
 	var expected int64
 	if err := reads.Scan(ctx, `SELECT coalesce(max(value), 0) FROM counts WHERE name = ?1`, []any{expectedAt}, &expected); err != nil {
 		return err
@@ -133,7 +130,7 @@ func arrived(ctx context.Context, reads engine.Pool, where string) error {
 // counters, is committed.
 func (s *ServerToMove) Expect(ctx context.Context) error {
 	err := s.Exec(ctx, `INSERT INTO counts (name, writer, value) VALUES ($1, 0, $2) ON CONFLICT (name, writer) DO UPDATE SET value = excluded.value`, expectedAt, engine.Micro(time.Now()))
-	return Wrap(err, "mark the new place")
+	return wrap(err, "mark the new place")
 }
 
 // MayMove is a *MovedError where the data was moved, unless it was to the same place: that is empty, or it would not be asked. It is an
@@ -155,20 +152,17 @@ func (s *ServerToMove) MayMove(ctx context.Context, again int64) error {
 func (s *ServerToMove) MarkMoved(ctx context.Context, to int64) error {
 	err := s.Exec(ctx, `INSERT INTO counts (name, writer, value) VALUES ($1, 0, $2), ($3, 0, $4) ON CONFLICT (name, writer) DO UPDATE SET value = excluded.value`,
 		movedAt, engine.Micro(time.Now()), movedTo, to)
-	return Wrap(err, "mark the old data")
+	return wrap(err, "mark the old data")
 }
 
 // TakeKey has forgotten contacts known by the key that lies beside a file's data.
 func (s *ServerToMove) TakeKey(ctx context.Context, path string) error {
-	m := erasureHashes{data: path}
-	if _, err := os.Stat(m.path()); errors.Is(err, fs.ErrNotExist) {
-		return nil // nobody was ever forgotten: the file does not open without its key
-	}
-	if err := m.need(false); err != nil {
+	text, err := erased.KeyBeside(path)
+	if err != nil || text == "" {
 		return err
 	}
-	_, err := s.Conn.ExecContext(ctx, `UPDATE forgotten_key SET key = $1`, hex.EncodeToString(m.key))
-	return Wrap(err, "the key of forgotten contacts")
+	_, err = s.Conn.ExecContext(ctx, `UPDATE forgotten_key SET key = $1`, text)
+	return wrap(err, "the key of forgotten contacts")
 }
 
 // GiveKey puts the key beside a file's data.
@@ -176,8 +170,7 @@ func (s *ServerToMove) GiveKey(ctx context.Context, path string) error {
 	var text string
 	err := s.Conn.QueryRowContext(ctx, `SELECT key FROM forgotten_key`).Scan(&text)
 	if err == nil {
-		m := erasureHashes{data: path}
-		err = disk.WriteFile(m.path(), []byte(text+"\n"))
+		return erased.PutBeside(path, text)
 	}
-	return Wrap(err, "the key of forgotten contacts")
+	return wrap(err, "the key of forgotten contacts")
 }

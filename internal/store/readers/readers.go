@@ -1,4 +1,5 @@
-package store
+// Package readers tells who keeps the data from being cleared up: whoever reads it in one transaction that stays open.
+package readers
 
 import (
 	"context"
@@ -14,8 +15,8 @@ import (
 // Whoever reads the data in one transaction keeps it as it was for as long as that is open. On SQLite the log cannot begin anew meanwhile and
 // grows with each commit; a server keeps what was removed or changed, and its tables grow. nudgewire's own reads have an end.
 
-// LongReader is from when on a reader is told. Litestream holds one that it lets go each minute.
-const LongReader = 90 * time.Second
+// Long is from when on a reader is told. Litestream holds one that it lets go each minute.
+const Long = 90 * time.Second
 
 // tryToMove is for how long what is in the log is left to the checkpoints that its length brings about.
 const tryToMove = 20 * time.Second
@@ -28,8 +29,12 @@ type Reader struct {
 	Log   int64     // bytes of the log that wait for it; 0 on a server
 }
 
-// readers is what is known of them. It is filled by one caller and read by all.
-type readers struct {
+// A Watch is what is known of them. It is filled by one caller and read by all.
+type Watch struct {
+	Guard      *sqlite.Guard // of the file; nil where the data is on a server
+	Checkpoint func()        // moves what is in the log
+	Reads      engine.Pool   // of the server
+
 	mu     sync.Mutex
 	index  sqlite.Index // as it was when it was seen first that something in it was not moved
 	since  time.Time
@@ -39,31 +44,30 @@ type readers struct {
 	found  atomic.Pointer[Reader]
 }
 
-// LongReader is the transaction of another program that has been open the longest, as LookAtReaders found it; nil for none.
-func (s *Store) LongReader() *Reader { return s.readers.found.Load() }
+// Longest is the transaction of another program that has been open the longest, as Look found it; nil for none.
+func (r *Watch) Longest() *Reader { return r.found.Load() }
 
-// LookAtReaders looks for transactions that stay open. It is for one caller, about each second.
-func (s *Store) LookAtReaders(ctx context.Context, now time.Time) error {
-	s.readers.mu.Lock()
-	defer s.readers.mu.Unlock()
+// Look looks for transactions that stay open. It is for one caller, about each second.
+func (r *Watch) Look(ctx context.Context, now time.Time) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	var found *Reader
 	var err error
-	if s.file != nil {
-		found, err = s.readerOfLog(now)
+	if r.Guard != nil {
+		found, err = r.readerOfLog(now)
 	} else {
-		found, err = s.readerOnServer(ctx, now)
+		found, err = r.readerOnServer(ctx, now)
 	}
 	if err != nil {
 		return fmt.Errorf("look for readers: %w", err)
 	}
-	s.readers.found.Store(found)
+	r.found.Store(found)
 	return nil
 }
 
 // readerOfLog goes by what a checkpoint cannot move: frames stay in the log for whom they are new.
-func (s *Store) readerOfLog(now time.Time) (*Reader, error) {
-	r := &s.readers
-	x, err := s.file.guard.Index()
+func (r *Watch) readerOfLog(now time.Time) (*Reader, error) {
+	x, err := r.Guard.Index()
 	if err != nil || x == (sqlite.Index{}) {
 		return nil, err
 	}
@@ -72,19 +76,19 @@ func (s *Store) readerOfLog(now time.Time) (*Reader, error) {
 		return nil, nil
 	}
 	// Perhaps there was just no reason to move anything.
-	long := now.Sub(r.since) >= LongReader
+	long := now.Sub(r.since) >= Long
 	if !long && (r.tried || now.Sub(r.since) < tryToMove) {
 		return nil, nil
 	}
-	s.writer.engine.(*engine.SQLite).Checkpoint()
-	if x, err = s.file.guard.Index(); err != nil || x.GoesOn(&r.index) {
+	r.Checkpoint()
+	if x, err = r.Guard.Index(); err != nil || x.GoesOn(&r.index) {
 		r.index, r.since = x, now // a reader that is left by this keeps the rest
 		return nil, err
 	}
 	if r.tried = true; !long {
 		return nil, nil
 	}
-	pid, known, err := s.file.guard.Reader(&x)
+	pid, known, err := r.Guard.Reader(&x)
 	if err != nil || known && pid == 0 {
 		return nil, err // it is a read of this process, such as its backup
 	}
@@ -101,14 +105,13 @@ const openTransactions = `SELECT a.pid, l.virtualtransaction, coalesce(a.usename
 	WHERE l.locktype = 'virtualxid' AND l.granted AND a.datname = current_database() AND a.pid <> pg_backend_pid() AND a.state IS DISTINCT FROM 'active'
 	ORDER BY a.pid`
 
-func (s *Store) readerOnServer(ctx context.Context, now time.Time) (*Reader, error) {
-	r := &s.readers
+func (r *Watch) readerOnServer(ctx context.Context, now time.Time) (*Reader, error) {
 	if now.Sub(r.looked) < lookAtServerEvery && !now.Before(r.looked) {
 		return r.found.Load(), nil
 	}
 	open := map[string]time.Time{}
 	var oldest *Reader
-	err := s.Rows(ctx, openTransactions, nil, func(row *engine.Row) error {
+	err := r.Reads.Rows(ctx, openTransactions, nil, func(row *engine.Row) error {
 		one := Reader{PID: int(row.Int())}
 		key, role, program := fmt.Sprint(one.PID, " ", row.Text()), row.Text(), row.Text()
 		if one.Name = role; program != "" {
@@ -119,7 +122,7 @@ func (s *Store) readerOnServer(ctx context.Context, now time.Time) (*Reader, err
 			one.Since = now
 		}
 		open[key] = one.Since
-		if now.Sub(one.Since) >= LongReader && (oldest == nil || one.Since.Before(oldest.Since)) {
+		if now.Sub(one.Since) >= Long && (oldest == nil || one.Since.Before(oldest.Since)) {
 			oldest = &one
 		}
 		return row.Err

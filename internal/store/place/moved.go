@@ -1,4 +1,4 @@
-package store
+package place
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 	"github.com/nudgewire/nudgewire/internal/disk"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/numbers"
-	"github.com/nudgewire/nudgewire/internal/store/peers"
 	"github.com/nudgewire/nudgewire/internal/store/schema"
 )
 
@@ -62,7 +61,7 @@ func MarkMoved(path, to string) error {
 	if err == nil {
 		err = disk.WriteFile(movedFile(path), text)
 	}
-	return Wrap(err, "mark the old data")
+	return wrap(err, "mark the old data")
 }
 
 // MovedAway is a *MovedError where the data at path was moved. again is where it is being moved to, which may be done once more: the
@@ -100,26 +99,6 @@ func CopyCutOff(path string) error {
 	return &UnfinishedError{path, "remove " + CopyingFile(path)}
 }
 
-// OpenToMove opens the data of a file to be copied to a server: every key is in its table, and nobody writes until it is closed.
-func OpenToMove(ctx context.Context, dsn, to string) (*Store, error) {
-	s, err := Open(ctx, Options{DSN: dsn, movingTo: to})
-	if err != nil {
-		return nil, err
-	}
-	s.endCommits()
-	w := s.writer.peers.(*peers.Single) // a file has one
-	w.Close()
-	if err := s.writer.runAlone(w.FlushForGood); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
-}
-
-// QueryContext reads rows for as long as it takes, while nobody writes: the log of the database grows meanwhile. Errors: a *DamagedError.
-func (s *Store) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return s.reads.QueryContext(ctx, query, args...)
-}
-
 // NewFile makes a database with the schema, to be filled and given its name when it is whole. A crash leaves one that is made anew, so
 // nothing is synced before that.
 func NewFile(ctx context.Context, path string) (*sql.DB, error) {
@@ -147,7 +126,18 @@ const (
 	expectedAt = "expected/at"
 )
 
+// RewriteDue is the counter that is 1 from the end of forgetting until nothing can be left between the rows of a file.
+const RewriteDue = "forgetting/rewrite"
+
 // IsOfOnePlace reports whether a counter is of the place that it is in, and does not move.
 func IsOfOnePlace(counter string) bool {
-	return counter == rewriteDue || slices.ContainsFunc([]string{"instance/", "keyed/", "moved/", "expected/", numbers.Prefix}, func(prefix string) bool { return strings.HasPrefix(counter, prefix) })
+	return counter == RewriteDue || slices.ContainsFunc([]string{"instance/", "keyed/", "moved/", "expected/", numbers.Prefix}, func(prefix string) bool { return strings.HasPrefix(counter, prefix) })
+}
+
+// wrap adds what was done to err; nil stays nil.
+func wrap(err error, what string) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }
