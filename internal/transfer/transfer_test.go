@@ -45,7 +45,7 @@ func TestDataMovesBetweenEngines(t *testing.T) {
 	}
 	move := func(from, to string) transfer.Result {
 		t.Helper()
-		done, err := transfer.Run(t.Context(), transfer.Options{From: from, To: to})
+		done, err := whenFree(t, from, to)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,7 +194,7 @@ func TestNumbersAreNotGivenAgainAfterAMove(t *testing.T) {
 		accept(s, n)
 		end(s)
 	}
-	if _, err := transfer.Run(t.Context(), transfer.Options{From: server, To: file}); err != nil {
+	if _, err := whenFree(t, server, file); err != nil {
 		t.Fatal(err)
 	}
 	const year = 365 * 24 * time.Hour

@@ -59,14 +59,31 @@ func OpenServer(ctx context.Context, dsn string) (_ *ServerToMove, err error) {
 	if err := s.Exec(ctx, `SET idle_in_transaction_session_timeout = 0`); err != nil {
 		return nil, err
 	}
-	var free bool
-	if err := s.Conn.QueryRowContext(ctx, holdData).Scan(&free); err != nil {
+	free, err := whenLeft(ctx, func(free *bool) error { return s.Conn.QueryRowContext(ctx, holdData).Scan(free) })
+	if err != nil {
 		return nil, err
 	}
 	if !free {
 		return nil, &TransferError{"a nudgewire uses this database", "stop every daemon that has it under storage, then do it again"}
 	}
 	return s, nil
+}
+
+// leaves is how long a server may take to see that whoever used the data is gone: a session ends a moment after its process.
+const leaves = 10 * time.Second
+
+// whenLeft asks for the data until it is free, or until whoever has it is surely still there.
+func whenLeft(ctx context.Context, ask func(free *bool) error) (free bool, err error) {
+	for end := time.Now().Add(leaves); ; {
+		if err = ask(&free); free || err != nil || time.Now().After(end) {
+			return free, err
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 // Exec runs a statement.
@@ -91,9 +108,8 @@ func (s *ServerToMove) Close() (err error) {
 // Share takes a share of the data for a connection that writes. Errors: a *TransferError while the data is moved, a *MovedError
 // afterwards, an *UnfinishedError where it should have come to and did not.
 func Share(ctx context.Context, conn *pgx.Conn, where string) error {
-	var free bool
 	var at, expected int64
-	err := conn.QueryRow(ctx, shareData).Scan(&free)
+	free, err := whenLeft(ctx, func(free *bool) error { return conn.QueryRow(ctx, shareData).Scan(free) })
 	if err == nil && !free {
 		return &TransferError{"the data of this database is being moved by \"nudgewire store copy\"", "wait for it to end"}
 	}
