@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -67,8 +66,8 @@ func (m *Hashes) Need(create bool) error {
 	}
 	key := make([]byte, keySize)
 	_, _ = rand.Read(key) // it never fails
-	if err := writeKey(path, key); err != nil {
-		return fmt.Errorf("the key of forgotten contacts: %w", err)
+	if err := PutBeside(m.Data, hex.EncodeToString(key)); err != nil {
+		return err
 	}
 	m.key = key
 	return nil
@@ -82,23 +81,6 @@ func parseKey(text string) ([]byte, error) {
 		return nil, errNoKey
 	}
 	return key, nil
-}
-
-// writeKey is durable when it returns, and never leaves half a key.
-func writeKey(path string, key []byte) error {
-	temp := path + ".new"
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(hex.EncodeToString(key) + "\n")
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return err
-	}
-	return disk.SyncFolder(filepath.Dir(path))
 }
 
 // TakeKey takes the key as a server's data has it, which all processes make the hashes with.
@@ -125,7 +107,7 @@ func KeyBeside(data string) (text string, err error) {
 	return hex.EncodeToString(m.key), nil
 }
 
-// PutBeside puts the key of a server's data beside a file.
+// PutBeside puts a key, as a server's data has it, beside a file.
 func PutBeside(data, text string) error {
 	if err := disk.WriteFile(keyFile(data), []byte(text+"\n")); err != nil {
 		return fmt.Errorf("the key of forgotten contacts: %w", err)

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/nudgewire/nudgewire/internal/backoff"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/erased"
 	"github.com/nudgewire/nudgewire/internal/store/schema"
@@ -78,10 +79,8 @@ func whenLeft(ctx context.Context, ask func(free *bool) error) (free bool, err e
 		if err = ask(&free); free || err != nil || time.Now().After(end) {
 			return free, err
 		}
-		select {
-		case <-ctx.Done():
+		if backoff.Sleep(ctx, 50*time.Millisecond); ctx.Err() != nil {
 			return false, ctx.Err()
-		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }
