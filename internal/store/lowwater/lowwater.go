@@ -26,6 +26,9 @@ type accountMarks struct {
 }
 
 func (w *Marks) of(account string) *accountMarks {
+	if w == nil {
+		return nil
+	}
 	all := w.accounts.Load()
 	if all == nil {
 		return nil
@@ -41,9 +44,6 @@ func (w *Marks) of(account string) *accountMarks {
 // Held is the mark of an account's lane, however old: whatever is left waiting before it, or let go, lowers it. It is for who asks when
 // something may go. Only a claim has to look behind it now and then, for what expires there.
 func (w *Marks) Held(account string, lane int) int64 {
-	if w == nil {
-		return 0
-	}
 	m := w.of(account)
 	if m == nil {
 		return 0
@@ -53,9 +53,6 @@ func (w *Marks) Held(account string, lane int) int64 {
 
 // From is the mark of an account's lane for a claim; 0 where it is old.
 func (w *Marks) From(account string, lane int, now int64) int64 {
-	if w == nil {
-		return 0
-	}
 	m := w.of(account)
 	if m == nil || m.old(lane, now) {
 		return 0

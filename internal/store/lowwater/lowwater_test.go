@@ -44,8 +44,9 @@ func TestNothingThatWaitsIsBelowTheMark(t *testing.T) {
 			"": func(rt *rapid.T) {
 				for _, name := range []string{"a", "b"} {
 					for i := range messaging.Lanes {
-						if from, due := marks.From(name, i, now), waiting[lane{name, i}]; from > due {
-							rt.Fatalf("the mark of %s, lane %d is %d, and something waits for %d", name, i, from, due)
+						from, held, due := marks.From(name, i, now), marks.Held(name, i), waiting[lane{name, i}]
+						if from > due || held > due {
+							rt.Fatalf("the mark of %s, lane %d is %d, %d for a claim, and something waits for %d", name, i, held, from, due)
 						}
 					}
 				}
@@ -67,9 +68,22 @@ func TestAMarkIsTrustedForAMinute(t *testing.T) {
 		{"by a clock that was put back", now - 1, 0},
 	} {
 		var m Marks
+		if m.From("a", 0, now) != 0 || m.Held("a", 0) != 0 {
+			t.Error("there is a mark before any claim")
+		}
 		m.Raise("a", 0, now, due)
 		if got := m.From("a", 0, one.at); got != one.want {
 			t.Errorf("%s the mark is %d, want %d", one.name, got, one.want)
+		}
+		if got := m.Held("a", 0); got != due {
+			t.Errorf("%s who asks when something may go is told %d, want %d however old it is", one.name, got, due)
+		}
+		if m.Held("another", 0) != 0 || m.Held("a", 1) != 0 {
+			t.Error("the mark is one of another account or lane, too")
+		}
+		m.Lower("a", due-1)
+		if got := m.Held("a", 0); got != due-1 {
+			t.Errorf("after a message that is due earlier the mark is %d, want %d", got, due-1)
 		}
 	}
 	var m Marks
@@ -85,6 +99,9 @@ func TestMarksOfNobodyAreZero(t *testing.T) {
 	m.Raise("a", 0, 1, 5)
 	m.Lower("a", 3)
 	if got := m.From("a", 0, 1); got != 0 {
+		t.Errorf("the mark is %d", got)
+	}
+	if got := m.Held("a", 0); got != 0 {
 		t.Errorf("the mark is %d", got)
 	}
 }
