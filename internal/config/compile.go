@@ -67,7 +67,7 @@ func (c *Config) compileTriggers(k *checker, infos map[string]triggers.Connector
 		rules[i] = e.Value
 		if (len(c.in.Connectors) == 0 || k.doc.Node("include") != nil) && k.topLevelFault() {
 			// The section is there under a name that was not understood, or in a file that was not read.
-			for _, ref := range slices.Concat(e.Value.On, e.Value.CancelOn, e.Value.StopOn) {
+			for _, ref := range slices.Concat(e.Value.On, triggers.Events(e.Value.CancelOn), triggers.Events(e.Value.StopOn)) {
 				connector, _, _ := strings.Cut(ref, ".")
 				infos[connector] = triggers.ConnectorInfo{}
 			}

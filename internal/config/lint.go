@@ -118,7 +118,7 @@ func (c *Config) lintConnectors(k *checker) {
 			k.lintKey("public-url-unset", at, "its sender signs the URL, and server.public_url is not set", "set it to the address as registered there; behind a proxy nothing would verify otherwise")
 		}
 		if len(c.in.Triggers) > 0 && !c.Receivers[e.Key].BringsStops() && !slices.ContainsFunc(c.in.Triggers, func(t yamlpos.Entry[triggers.Rule]) bool {
-			return listens(t.Value.On, e.Key) || listens(t.Value.CancelOn, e.Key) || listens(t.Value.StopOn, e.Key)
+			return listens(t.Value.On, e.Key) || listens(triggers.Events(t.Value.CancelOn), e.Key) || listens(triggers.Events(t.Value.StopOn), e.Key)
 		}) {
 			k.lintKey("connector-unheard", at, "no trigger listens to it: its events are stored and send nothing", "remove it, or name it in a trigger's on")
 		}
@@ -159,7 +159,7 @@ func (k *checker) lintLists(at string, r *triggers.Rule) {
 		key   string
 		items []string
 	}
-	lists := []list{{"on", r.On}, {"if", r.If}, {"cancel_on", r.CancelOn}, {"stop_on", r.StopOn}}
+	lists := []list{{"on", r.On}, {"if", r.If}, {"cancel_on", triggers.Texts(r.CancelOn)}, {"stop_on", triggers.Texts(r.StopOn)}}
 	for i := range r.Steps {
 		lists = append(lists, list{fmt.Sprintf("steps[%d].if", i), r.Steps[i].If})
 	}
@@ -170,8 +170,12 @@ func (k *checker) lintLists(at string, r *triggers.Rule) {
 			}
 		}
 	}
-	for i, item := range r.StopOn {
+	for i, one := range r.StopOn {
+		item, condition := one.Parts()
 		for _, on := range r.On {
+			if condition != "" {
+				continue // it is the condition that tells the two apart
+			}
 			if item == on {
 				k.lint("queues-and-stops", fmt.Sprintf("%s.stop_on[%d]", at, i), item+" both queues a message and stops what waits", "take it out of on or out of stop_on")
 			} else if overlap(item, on) {
@@ -179,8 +183,12 @@ func (k *checker) lintLists(at string, r *triggers.Rule) {
 			}
 		}
 	}
-	for i, item := range r.CancelOn {
+	for i, one := range r.CancelOn {
+		item, condition := one.Parts()
 		for _, on := range r.On {
+			if condition != "" {
+				continue
+			}
 			if item == on {
 				k.lint("queues-and-cancels", fmt.Sprintf("%s.cancel_on[%d]", at, i), item+" both queues a message and cancels it", "take it out of on or out of cancel_on")
 			} else if overlap(item, on) {
@@ -292,7 +300,7 @@ func (c *Config) lintReach(k *checker, at string, r *triggers.Rule) {
 	for _, l := range []struct {
 		key   string
 		items []string
-	}{{"on", r.On}, {"cancel_on", r.CancelOn}, {"stop_on", r.StopOn}} {
+	}{{"on", r.On}, {"cancel_on", triggers.Events(r.CancelOn)}, {"stop_on", triggers.Events(r.StopOn)}} {
 		for i, ref := range l.items {
 			kind, ok := strings.CutPrefix(ref, "*.")
 			if !ok || kind == "*" {

@@ -85,7 +85,23 @@ func (c *Config) lintCarried(k *checker, at string, r *triggers.Rule) (said map[
 			}
 		}
 	}
+	c.lintEndings(k, at+".cancel_on", r.CancelOn)
+	c.lintEndings(k, at+".stop_on", r.StopOn)
 	return said
+}
+
+// lintEndings warns of events that never have what their own condition needs.
+func (c *Config) lintEndings(k *checker, at string, all []triggers.EventIf) {
+	for i, one := range all {
+		event, condition := one.Parts()
+		of, known := c.sourcesOf(event)
+		if condition == "" || !known {
+			continue
+		}
+		if lacks := lacking(of, condition); lacks != "" {
+			k.lint("event-never-passes", fmt.Sprintf("%s[%d]", at, i), fmt.Sprintf("%s never has %s, and %q cannot hold without it: it ends nothing", event, lacks, condition), otherField(of, lacks))
+		}
+	}
 }
 
 // otherField is the advice for a field that the events never have.
@@ -155,9 +171,9 @@ func namesOf(sources []source) string {
 // lintCancelKey warns of cancelling events that never have the key by which they would find what to cancel: they end all that waits for their
 // phone, or nothing.
 func (c *Config) lintCancelKey(k *checker, at string, r *triggers.Rule) {
-	for i, ref := range r.CancelOn {
+	for i, ref := range triggers.Events(r.CancelOn) {
 		sources, known := c.sourcesOf(ref)
-		if !known || strings.HasPrefix(ref, "*") || slices.Contains(r.StopOn, ref) || slices.Contains(r.On, ref) || r.Mode == triggers.Off {
+		if !known || strings.HasPrefix(ref, "*") || slices.Contains(triggers.Events(r.StopOn), ref) || slices.Contains(r.On, ref) || r.Mode == triggers.Off {
 			continue
 		}
 		if key := k.lacksKey(sources[0], r); key != "" {

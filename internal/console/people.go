@@ -29,6 +29,7 @@ type peoplePage struct {
 	Contact *server.ContactView
 	Gist    gist
 	Latest  []server.MessageView // messages, the newest first
+	Replies []server.EventView   // that say what the person wrote, the newest first
 	Stories []story              // the newest first
 	Notes   []string
 	Nothing string // why there is no story; "" where there is one
@@ -102,6 +103,9 @@ func (c *Console) tellPerson(ctx context.Context, v *peoplePage) error {
 				one.Timelines = append(one.Timelines, c.timeline(&s.Messages[j]))
 			}
 			v.Stories = append(v.Stories, one)
+			if s.Event.Said != "" {
+				v.Replies = append(v.Replies, s.Event)
+			}
 			v.Latest = append(v.Latest, s.Messages...)
 		}
 	}

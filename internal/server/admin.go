@@ -533,10 +533,37 @@ func (a admin) why(ctx context.Context, in ListQuery) ([]StoryView, error) {
 		held.setHeld(out[i].Messages)
 	}
 	out = newestStories(append(out, left...), q.Limit)
+	if err := a.addReplies(ctx, out); err != nil {
+		return nil, err
+	}
 	if blocked {
 		out = append(out, StoryView{Messages: []MessageView{}, Block: &block})
 	}
 	return noted(out, note), nil
+}
+
+// toldReplies is how many of a contact's newest replies are told word by word.
+const toldReplies = 5
+
+// addReplies says of the newest events that brought a reply what the contact wrote, or tapped.
+func (a admin) addReplies(ctx context.Context, out []StoryView) error {
+	told := 0
+	for i := len(out) - 1; i >= 0 && told < toldReplies; i-- {
+		v := &out[i].Event
+		if !strings.HasSuffix(v.Event, ".message.received") {
+			continue
+		}
+		e, err := a.Store.Event(ctx, v.ID)
+		if errors.Is(err, messaging.ErrNotFound) {
+			continue // the retention was faster
+		}
+		if err != nil {
+			return err
+		}
+		v.Said = cmp.Or(e.Message.Text, e.Message.Button)
+		told++
+	}
+	return nil
 }
 
 // newestStories are the newest stories, the newest last.

@@ -31,7 +31,8 @@ type EventView struct {
 	Request    string                   `json:"request,omitempty" kind:"ours"` // id of the request that brought it; in events show and why
 	DedupeKey  string                   `json:"dedupe_key" kind:"text"`
 	Decisions  []messaging.Decision     `json:"decisions"`
-	Lookup     *messaging.PendingLookup `json:"lookup,omitempty"` // what it waits for before it is planned
+	Lookup     *messaging.PendingLookup `json:"lookup,omitempty"`              // what it waits for before it is planned
+	Said       string                   `json:"said,omitempty" kind:"carried"` // what the contact wrote or tapped, of its newest replies; in why only
 	Payload    string                   `json:"payload,omitempty" kind:"carried"`
 	Forgotten  bool                     `json:"forgotten,omitempty"` // the payload was not kept: keep_variables: false
 	Cleared    bool                     `json:"cleared,omitempty"`   // the payload is not kept any more (retention.payloads); in a single event only

@@ -103,8 +103,8 @@ func (b *builder) listening(given Rule) *rule {
 	b.name = given.Name
 	r := &rule{Rule: given}
 	r.on = b.patterns("on", given.On)
-	r.cancelOn = b.patterns("cancel_on", given.CancelOn)
-	r.stopOn = b.patterns("stop_on", given.StopOn)
+	r.cancelOn = b.endings("cancel_on", given.CancelOn)
+	r.stopOn = b.endings("stop_on", given.StopOn)
 	r.families = familiesOf(r.on)
 	if given.Key != "" {
 		r.key = b.keyOf(given.Key)

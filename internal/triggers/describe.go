@@ -65,11 +65,11 @@ func (s *Set) tell(r *rule) (out []Sentence) {
 		say("wait", "%s", r.delay.sentence("the event happened", s.home.String()))
 	}
 	if len(r.CancelOn) > 0 {
-		say("cancel_on", "While it waits it is cancelled by %s. If that comes first, it is remembered for %s.", either(r.CancelOn), units.Spell(r.remember))
+		say("cancel_on", "While it waits it is cancelled by %s. If that comes first, it is remembered for %s.", endedBy(r.CancelOn), units.Spell(r.remember))
 	}
 	matter := r.matterWords()
 	if len(r.StopOn) > 0 {
-		say("stop_on", "Everything of it that waits for a contact ends with %s.", either(r.StopOn))
+		say("stop_on", "Everything of it that waits for a contact ends with %s.", endedBy(r.StopOn))
 	}
 	if !r.delay.none() || r.steps != nil || !r.category.Urgent() {
 		say("on_repeat", "%s", r.repeatWords(matter))
@@ -143,6 +143,22 @@ func either(refs []string) string {
 		return strings.Join(said[:last], ", ") + " or " + said[last]
 	}
 	return strings.Join(said, "")
+}
+
+// endedBy are events that end something, those without a condition first: "order.created from shopify, or message.received from any connector if …".
+func endedBy(all []EventIf) string {
+	var plain, said []string
+	for _, one := range all {
+		if event, condition := one.Parts(); condition == "" {
+			plain = append(plain, event)
+		} else {
+			said = append(said, either([]string{event})+" if "+conditionWords(condition))
+		}
+	}
+	if len(plain) > 0 {
+		said = append([]string{either(plain)}, said...)
+	}
+	return strings.Join(said, ", or ")
 }
 
 // A comparison of a name with one value is what most conditions are.
@@ -333,7 +349,7 @@ func (s *Set) Stages(name string) []Stage {
 	all := slices.Concat(r.CancelOn, r.StopOn)
 	slices.Sort(all)
 	if all = slices.Compact(all); len(all) > 0 {
-		ends = either(all)
+		ends = endedBy(all)
 	}
 	add := func(w Wait, given *Send, conditions []string) {
 		if words := w.words(); words != "none" {

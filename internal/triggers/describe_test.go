@@ -115,7 +115,7 @@ func TestEveryKeyOfATriggerHasASentence(t *testing.T) {
 	keys, _ := yamlpos.Schema(Rule{})["properties"].(map[string]any)
 	elsewhere := []string{"key", "category", "remember_cancel"} // in the sentences of others
 	all := Rule{
-		Name: "t", On: []string{"shopify.cart.updated"}, If: []string{"cart.total > 5"}, Wait: Wait{For: time.Hour}, CancelOn: []string{"shopify.order.created"},
+		Name: "t", On: []string{"shopify.cart.updated"}, If: []string{"cart.total > 5"}, Wait: Wait{For: time.Hour}, CancelOn: []EventIf{"shopify.order.created"},
 		MaxAge: Lifetime{Set: true, For: time.Hour}, Send: Send{Template: "x"}, Keep: new(bool), Mode: Shadow, Account: "de", RememberCancel: units.Duration(time.Hour), Category: messaging.Marketing, Was: "u",
 	}
 	set, problems := Compile([]Rule{all}, Env{Language: "en", Connectors: map[string]ConnectorInfo{"shopify": {}}})

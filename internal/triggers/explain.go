@@ -59,10 +59,10 @@ func (s *Set) Silent(connector, kind string) []Silence {
 		case !listens:
 			reason := "listens to " + strings.Join(r.On, ", ")
 			if len(r.CancelOn) > 0 {
-				reason += ", is cancelled by " + strings.Join(r.CancelOn, ", ")
+				reason += ", is cancelled by " + strings.Join(Texts(r.CancelOn), ", ")
 			}
 			if len(r.StopOn) > 0 {
-				reason += ", is stopped by " + strings.Join(r.StopOn, ", ")
+				reason += ", is stopped by " + strings.Join(Texts(r.StopOn), ", ")
 			}
 			found = append(found, Silence{r.Name, reason})
 		}

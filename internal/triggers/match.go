@@ -39,12 +39,7 @@ func (s *Set) Match(e *messaging.Event, now time.Time) messaging.Plan {
 			plan.Proposals = m.cancelEarlier(plan.Proposals, l)
 			continue
 		}
-		if l.cancels {
-			plan.Proposals = m.cancel(plan.Proposals, l)
-		}
-		if l.stops {
-			plan.Proposals = append(plan.Proposals, m.stop(l))
-		}
+		plan.Proposals = m.end(plan.Proposals, l)
 		if l.plans {
 			w := m.plan(l.rule)
 			plan.NoPhone = m.noPhone
@@ -218,12 +213,58 @@ func whyNot(c messaging.Clause) string {
 	return c.Text + " does not hold" + valueWords(c)
 }
 
+// end appends what the rule ends because of the event, or why it does not.
+func (m *matching) end(proposals []messaging.Proposal, l listener) []messaging.Proposal {
+	if l.cancels {
+		if met, meant := m.meant(l.cancelOn); meant {
+			proposals = m.cancel(proposals, l, met)
+		} else {
+			proposals = append(proposals, m.ignored(l, "cancels nothing", met))
+		}
+	}
+	if l.stops {
+		if met, meant := m.meant(l.stopOn); meant {
+			proposals = append(proposals, m.stop(l, met))
+		} else {
+			proposals = append(proposals, m.ignored(l, "stops nothing", met))
+		}
+	}
+	return proposals
+}
+
+// meant reports whether the event is one that ends something: one of its patterns asks for no condition, or one whose condition holds. met is that
+// condition, or all that do not hold. What cannot be told does not hold.
+func (m *matching) meant(patterns []pattern) (met []messaging.Clause, meant bool) {
+	e := ref{m.event.Connector, m.event.Kind}
+	for _, p := range patterns {
+		if !p.matches(e) {
+			continue
+		}
+		if p.condition == nil {
+			return nil, true
+		}
+		clause := p.condition.Evaluate(m.scope)
+		if clause.Held {
+			return []messaging.Clause{clause}, true
+		}
+		met = append(met, clause)
+	}
+	return met, false
+}
+
+// ignored is the proposal of an event that ends nothing, because none of the conditions holds.
+func (m *matching) ignored(l listener, what string, met []messaging.Clause) messaging.Proposal {
+	w := m.proposal(l.rule)
+	w.Decision.Clauses = met
+	return skipped(w, what+": "+whyNot(met[len(met)-1]))
+}
+
 // cancel appends what the rule cancels because of the event: one proposal for each key it may have,
 // which is one unless "on" names several sorts of event. An event that the rule also plans on is
 // not remembered, or it would cancel the message that it queues itself.
-func (m *matching) cancel(proposals []messaging.Proposal, l listener) []messaging.Proposal {
+func (m *matching) cancel(proposals []messaging.Proposal, l listener, met []messaging.Clause) []messaging.Proposal {
 	r, w := l.rule, m.proposal(l.rule)
-	w.Decision.Outcome = messaging.Cancelling
+	w.Decision.Outcome, w.Decision.Clauses = messaging.Cancelling, met
 	if !l.both {
 		w.Forget = m.now.Add(r.remember)
 	}
@@ -259,14 +300,7 @@ func (m *matching) cancel(proposals []messaging.Proposal, l listener) []messagin
 
 // cancelEarlier appends what a rule as it was before an edit cancels, where the rule as it is now does not cancel the same.
 func (m *matching) cancelEarlier(proposals []messaging.Proposal, l listener) []messaging.Proposal {
-	var own []messaging.Proposal
-	if l.cancels {
-		own = m.cancel(own, l)
-	}
-	if l.stops {
-		own = append(own, m.stop(l))
-	}
-	for _, w := range own {
+	for _, w := range m.end(nil, l) {
 		w.Forget, w.Until = time.Time{}, l.until
 		cancelled := slices.ContainsFunc(proposals, func(other messaging.Proposal) bool {
 			return other.Decision.Outcome == messaging.Cancelling && other.Correlation == w.Correlation && (other.Until.IsZero() || !other.Until.Before(w.Until))
@@ -280,9 +314,9 @@ func (m *matching) cancelEarlier(proposals []messaging.Proposal, l listener) []m
 
 // stop is what the rule ends because of the event: everything that waits for the same phone, whatever its
 // key, which is what a cancelling event without a key means.
-func (m *matching) stop(l listener) messaging.Proposal {
+func (m *matching) stop(l listener, met []messaging.Clause) messaging.Proposal {
 	w := m.proposal(l.rule)
-	w.Decision.Outcome = messaging.Cancelling
+	w.Decision.Outcome, w.Decision.Clauses = messaging.Cancelling, met
 	if w.Correlation.Phone == "" {
 		return skipped(w, cmp.Or(m.event.Contact.PhoneProblem, "the event names no phone")+": it stops nothing")
 	}
@@ -397,7 +431,7 @@ func written(refs []string) (all []pattern) {
 	for _, ref := range refs {
 		connector, kind, _ := strings.Cut(ref, ".")
 		kind, open := strings.CutSuffix(kind, "*")
-		all = append(all, pattern{connector, kind, open})
+		all = append(all, pattern{connector: connector, kind: kind, open: open})
 	}
 	return all
 }
@@ -410,5 +444,5 @@ func CancelsByKey(r *Rule, e *messaging.Event) bool {
 	}
 	m := matching{event: e, scope: expressions.NewScope(e, e.ReceivedAt, time.UTC), now: e.ReceivedAt}
 	defer m.scope.Free()
-	return slices.ContainsFunc(m.cancel(nil, listener{rule: one}), func(w messaging.Proposal) bool { return w.Correlation.Key != "" })
+	return slices.ContainsFunc(m.cancel(nil, listener{rule: one}, nil), func(w messaging.Proposal) bool { return w.Correlation.Key != "" })
 }

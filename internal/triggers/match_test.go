@@ -2,6 +2,7 @@ package triggers
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -154,8 +155,47 @@ func TestWhatATriggerAnswers(t *testing.T) {
 			event: func(e *messaging.Event) { e.Kind = "order.created" },
 			want:  "cancelling cart-1",
 		},
+		"a reply whose condition holds stops": {
+			rule:  func(r *Rule) { r.StopOn = []EventIf{`*.message.received if message.text matches "(?i)^no"`} },
+			event: func(e *messaging.Event) { e.Kind, e.Message.Text = "message.received", "No, thanks" },
+			want:  "cancelling",
+		},
+		"a reply whose condition does not hold stops nothing": {
+			rule:  func(r *Rule) { r.StopOn = []EventIf{`*.message.received if message.text matches "(?i)^no"`} },
+			event: func(e *messaging.Event) { e.Kind, e.Message.Text = "message.received", "yes" },
+			want:  `skipped: stops nothing: message.text matches "(?i)^no" does not hold (message.text = yes)`,
+		},
+		"a reply whose condition cannot be told stops nothing": {
+			rule:  func(r *Rule) { r.StopOn = []EventIf{`*.message.received if message.button == "No"`} },
+			event: func(e *messaging.Event) { e.Kind, e.Message.Text = "message.received", "yes" },
+			want:  `skipped: stops nothing: cannot tell whether message.button == "No": message.button is missing`,
+		},
+		"one of several conditions is enough": {
+			rule: func(r *Rule) {
+				r.StopOn = []EventIf{`*.message.received if message.button == "No"`, `*.message.received if message.text == "no"`}
+			},
+			event: func(e *messaging.Event) { e.Kind, e.Message.Text = "message.received", "no" },
+			want:  "cancelling",
+		},
+		"an entry without a condition needs none": {
+			rule: func(r *Rule) {
+				r.StopOn = []EventIf{`*.message.received if message.text == "no"`, "shopify.message.*"}
+			},
+			event: func(e *messaging.Event) { e.Kind, e.Message.Text = "message.received", "yes" },
+			want:  "cancelling",
+		},
+		"an order whose condition does not hold cancels nothing": {
+			rule:  func(r *Rule) { r.CancelOn = []EventIf{"shopify.order.created if order.total >= 1000"} },
+			event: func(e *messaging.Event) { e.Kind, e.Order.Total = "order.created", messaging.AmountOf(20) },
+			want:  "skipped: cancels nothing: order.total >= 1000 does not hold (order.total = 20)",
+		},
+		"an order whose condition holds cancels by the key": {
+			rule:  func(r *Rule) { r.CancelOn = []EventIf{"shopify.order.created if order.total >= 1000"} },
+			event: func(e *messaging.Event) { e.Kind, e.Order.Total = "order.created", messaging.AmountOf(2000) },
+			want:  "cancelling cart-1",
+		},
 		"an event that both cancels and plans cancels first": {
-			rule: func(r *Rule) { r.CancelOn = []string{"shopify.cart.*"} },
+			rule: func(r *Rule) { r.CancelOn = []EventIf{"shopify.cart.*"} },
 			want: "cancelling cart-1 | planned cart-1",
 		},
 		"without a key expression the kind's own identifier is the key": {
@@ -351,9 +391,48 @@ func TestAVariableIsCutAtItsBound(t *testing.T) {
 	}
 }
 
+// A reply that ends something says by which words, and so does a rule that has left the config, or was edited since.
+func TestAConditionEndsByTheRuleThatPlanned(t *testing.T) {
+	with := reminder()
+	with.StopOn = []EventIf{`*.message.received if message.text == "no"`}
+	without := reminder()
+	without.StopOn = nil
+	said := func(text string) *messaging.Event {
+		e := aCart(t)
+		e.Kind, e.Message.Text = "message.received", text
+		return e
+	}
+	left, known := compiled(t, shops, without).Holding(nil, []Rule{with})
+	if !slices.Equal(known, []bool{true}) {
+		t.Fatalf("the rule that left is known: %v", known)
+	}
+	for name, set := range map[string]*Set{
+		"the rule": compiled(t, shops, with), "a rule that left": left,
+		"as it was before an edit": compiled(t, shops, without).Cancelling([]Earlier{{with, noon}}),
+	} {
+		ends := func(text string) (clauses []messaging.Clause, ended bool) {
+			for _, w := range set.Match(said(text), noon).Proposals {
+				if w.Decision.Outcome == messaging.Cancelling {
+					return w.Decision.Clauses, true
+				}
+			}
+			return nil, false
+		}
+		if clauses, ended := ends("no"); !ended || len(clauses) != 1 || !clauses[0].Held {
+			t.Errorf("%s: no ends it: %t, by %v", name, ended, clauses)
+		}
+		if clauses, ended := ends("maybe"); ended {
+			t.Errorf("%s: maybe ends it, by %v", name, clauses)
+		}
+	}
+	if with.CancelsLike(without) {
+		t.Error("an edit of the condition is taken for none")
+	}
+}
+
 func TestAnEventThatCancelsAndPlansIsNotRemembered(t *testing.T) {
 	r := reminder()
-	r.CancelOn = []string{"shopify.cart.updated"}
+	r.CancelOn = []EventIf{"shopify.cart.updated"}
 	proposals := compiled(t, shops, r).Match(aCart(t), noon).Proposals
 	if s := Settle(proposals[0], messaging.Facts{}); s.RecordTombstone || s.Outcome != messaging.Cancelling {
 		t.Errorf("it would end what it queues itself: %+v", s)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/internal/expressions"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
 )
@@ -14,12 +15,41 @@ import (
 // A ref is an event's connector and kind.
 type ref struct{ connector, kind string }
 
-// A pattern is one entry of "on" or "cancel_on": "*" stands for every connector; an open kind is a
+// An EventIf is what ends something: the name of an event, or a name and a condition that the event has to meet, as in
+// *.message.received if message.text matches "(?i)^no".
+type EventIf string
+
+// Parts are the name and the condition; "" for none.
+func (e EventIf) Parts() (event, condition string) {
+	event, condition, _ = strings.Cut(string(e), " if ")
+	return strings.TrimSpace(event), strings.TrimSpace(condition)
+}
+
+// Events are the names alone.
+func Events(all []EventIf) []string {
+	out := make([]string, len(all))
+	for i := range all {
+		out[i], _ = all[i].Parts()
+	}
+	return out
+}
+
+// Texts are the entries as they are written.
+func Texts(all []EventIf) []string {
+	out := make([]string, len(all))
+	for i := range all {
+		out[i] = string(all[i])
+	}
+	return out
+}
+
+// A pattern is one entry of "on", "cancel_on" or "stop_on": "*" stands for every connector; an open kind is a
 // beginning, "" or "order.".
 type pattern struct {
 	connector string
 	kind      string
 	open      bool
+	condition *expressions.Condition // nil for none, and always of "on"
 }
 
 func (p pattern) matches(e ref) bool {
@@ -41,37 +71,66 @@ func matchesAny(patterns []pattern, e ref) bool {
 	return false
 }
 
-// patterns reads the events of "on" and "cancel_on".
-func (b *builder) patterns(key string, texts []string) []pattern {
-	var found []pattern
-	for i, text := range texts {
+// endings reads the events of "cancel_on" and "stop_on", with their conditions.
+func (b *builder) endings(key string, all []EventIf) (found []pattern) {
+	for i, one := range all {
 		path := fmt.Sprintf("%s[%d]", key, i)
-		connector, kind, ok := strings.Cut(text, ".")
-		if text == "*" {
-			kind, ok = "*", true
+		event, text := one.Parts()
+		p, ok := b.pattern(path, event)
+		if text != "" {
+			var faults []expressions.Fault
+			p.condition, faults = expressions.CompileCondition(text)
+			for at := range faults {
+				faults[at].Offset += strings.Index(string(one), text)
+			}
+			b.faults(path, faults)
 		}
-		if strings.ContainsAny(text, ",;") {
-			parts := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' || r == ' ' })
-			b.report(path, 0, fmt.Sprintf("write a list: [%s]", strings.Join(parts, ", ")), "%q names several events in one text", text)
-			continue
-		}
-		if !ok || connector == "" || kind == "" {
-			b.report(path, 0, "write connector.kind, as in shopify.cart.updated", "%q does not name an event", text)
-			continue
-		}
-		p := pattern{connector: connector, kind: kind}
-		if rest, ok := strings.CutSuffix(kind, "*"); ok && (rest == "" || strings.HasSuffix(rest, ".")) {
-			p.kind, p.open = rest, true
-		}
-		if strings.Contains(p.kind, "*") || p.connector != "*" && strings.Contains(p.connector, "*") {
-			b.report(path, strings.IndexByte(text, '*'), "write *.order.paid, shopify.* or shopify.order.*", "* stands for a whole connector, or for the rest of a kind")
-			continue
-		}
-		if b.exists(path, p) {
+		if ok {
 			found = append(found, p)
 		}
 	}
 	return found
+}
+
+// patterns reads the events of "on".
+func (b *builder) patterns(key string, texts []string) (found []pattern) {
+	for i, text := range texts {
+		path := fmt.Sprintf("%s[%d]", key, i)
+		if event, condition := EventIf(text).Parts(); condition != "" {
+			b.report(path, strings.Index(text, " if "), "write it under if, where each condition of the rule stands", "%s takes the name of an event alone, and has a condition after %s", key, event)
+			continue
+		}
+		if p, ok := b.pattern(path, text); ok {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// pattern reads the name of an event.
+func (b *builder) pattern(path, text string) (p pattern, ok bool) {
+	connector, kind, ok := strings.Cut(text, ".")
+	if text == "*" {
+		kind, ok = "*", true
+	}
+	if strings.ContainsAny(text, ",;") {
+		parts := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' || r == ' ' })
+		b.report(path, 0, fmt.Sprintf("write a list: [%s]", strings.Join(parts, ", ")), "%q names several events in one text", text)
+		return p, false
+	}
+	if !ok || connector == "" || kind == "" {
+		b.report(path, 0, "write connector.kind, as in shopify.cart.updated", "%q does not name an event", text)
+		return p, false
+	}
+	p = pattern{connector: connector, kind: kind}
+	if rest, ok := strings.CutSuffix(kind, "*"); ok && (rest == "" || strings.HasSuffix(rest, ".")) {
+		p.kind, p.open = rest, true
+	}
+	if strings.Contains(p.kind, "*") || p.connector != "*" && strings.Contains(p.connector, "*") {
+		b.report(path, strings.IndexByte(text, '*'), "write *.order.paid, shopify.* or shopify.order.*", "* stands for a whole connector, or for the rest of a kind")
+		return p, false
+	}
+	return p, b.exists(path, p)
 }
 
 // exists reports connectors that are not there and words that theirs gives another name: no event is called so. It warns of kinds

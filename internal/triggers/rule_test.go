@@ -41,7 +41,7 @@ send:
 		OnRepeat: OnRepeat{messaging.OnRepeat{Mode: messaging.Restart, Max: 20, Within: 24 * time.Hour}},
 		Cooldown: Cooldown{messaging.Cooldown{Mode: messaging.CooldownFor, For: 72 * time.Hour}},
 		Wait:     Wait{Until: "cart.expires_at - 2h"},
-		CancelOn: []string{"shopify.order.created", "*.order.paid"},
+		CancelOn: []EventIf{"shopify.order.created", "*.order.paid"},
 		MaxAge:   Lifetime{Set: true, For: 72 * time.Hour}, Expires: Lifetime{Set: true, Off: true},
 		Category: messaging.Utility, Mode: Shadow, RememberCancel: got.RememberCancel,
 		Send: Send{

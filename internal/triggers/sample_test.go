@@ -55,7 +55,7 @@ func reminder() Rule {
 		Key:      "cart.id",
 		Cooldown: Cooldown{messaging.Cooldown{Mode: messaging.CooldownFor, For: 72 * time.Hour}},
 		Wait:     Wait{For: 45 * time.Minute},
-		CancelOn: []string{"shopify.order.created"},
+		CancelOn: []EventIf{"shopify.order.created"},
 		MaxAge:   Lifetime{Set: true, For: 72 * time.Hour},
 		Expires:  Lifetime{Set: true, For: 6 * time.Hour},
 		Send: Send{

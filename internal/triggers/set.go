@@ -155,7 +155,7 @@ func (s *Set) Holding(waiting []string, gone []Rule) (_ *Set, known []bool) {
 func onlyCancelling(given Rule) *rule {
 	// Its connectors may be gone with it. What they sent last may still come.
 	b := &builder{env: Env{Connectors: map[string]ConnectorInfo{}}}
-	for _, text := range slices.Concat(given.On, given.CancelOn, given.StopOn) {
+	for _, text := range slices.Concat(given.On, Events(given.CancelOn), Events(given.StopOn)) {
 		connector, _, _ := strings.Cut(text, ".")
 		b.env.Connectors[connector] = ConnectorInfo{}
 	}

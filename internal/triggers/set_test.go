@@ -40,12 +40,20 @@ func TestProblemsOfARule(t *testing.T) {
 			want: []string{`abandoned-cart.on[0]: there is no connector "magento"; the connectors are hubspot, loyalty, shopify`},
 		},
 		"a misspelt kind": {
-			rule: func(r *Rule) { r.CancelOn = []string{"shopify.order.create"} },
+			rule: func(r *Rule) { r.CancelOn = []EventIf{"shopify.order.create"} },
 			want: []string{`warning: abandoned-cart.cancel_on[0]: shopify is not known to send order.create; did you mean "shopify.order.created"?`},
 		},
 		"a beginning that a connector is not known to send": {
 			rule: func(r *Rule) { r.On = []string{"shopify.form.*"} },
 			want: []string{`warning: abandoned-cart.on[0]: shopify is not known to send form.*; it is known to send cart.created, cart.updated, order.created, order.paid`},
+		},
+		"a condition of on": {
+			rule: func(r *Rule) { r.On = []string{"shopify.cart.updated if cart.total > 5"} },
+			want: []string{"abandoned-cart.on[0]: on takes the name of an event alone, and has a condition after shopify.cart.updated; write it under if, where each condition of the rule stands"},
+		},
+		"a condition that cannot be read": {
+			rule: func(r *Rule) { r.CancelOn = []EventIf{"shopify.order.created if order.totl > 5"} },
+			want: []string{`abandoned-cart.cancel_on[0]: unknown name "totl" in order; did you mean "total"?`},
 		},
 		"an event without its connector": {
 			rule: func(r *Rule) { r.On = []string{"order.paid"} },

@@ -349,7 +349,7 @@ func TestABoundHoldsTheTimersOfASequence(t *testing.T) {
 
 func TestStopOnEndsWhatWaitsForThePhone(t *testing.T) {
 	r := three()
-	r.StopOn = []string{"loyalty.message.received"}
+	r.StopOn = []EventIf{"loyalty.message.received"}
 	set := compiled(t, shops, r)
 	e := &messaging.Event{Connector: "loyalty", Kind: "message.received", DedupeKey: "m", ReceivedAt: noon, Contact: messaging.Contact{Phone: "447700900123"}}
 	plan := set.Match(e, noon)
@@ -430,7 +430,7 @@ func TestFaultsOfSteps(t *testing.T) {
 			[]string{"abandoned-cart.steps[1].if[1]: cart is not kept until the step falls due (keep_variables: false); put the condition into the trigger's if, which is looked at on arrival, or set keep_variables: true"},
 		},
 		"an event that nobody sends": {
-			func(r *Rule) { r.StopOn = []string{"shopfy.order.created"} },
+			func(r *Rule) { r.StopOn = []EventIf{"shopfy.order.created"} },
 			[]string{`abandoned-cart.stop_on[0]: there is no connector "shopfy"; did you mean "shopify"?`},
 		},
 	} {

@@ -31,7 +31,7 @@ export const pages = [
   {name: 'people', path: '/people', heading: 'People', sees: ['Type a phone']},
   {name: 'people-found', path: '/people?find=a', heading: 'People', sees: ['Who is like that', 'Farid', 'Lena']},
   {name: 'person', shown: {as: 'console-people', way: 'dark'}, path: '/people?phone=%2B447700900103', heading: 'People', sees: ['cart_reminder', 'cancelled by shop.order.created', 'delivered'], viewer: {path: '/people', sees: []}},
-  {name: 'person-stopped', path: '/people?phone=%2B447700900110', heading: 'People', sees: ['Blocked', 'opted out', 'withdrawn'], viewer: {path: '/people', sees: []}},
+  {name: 'person-stopped', path: '/people?phone=%2B447700900110', heading: 'People', sees: ['Blocked', 'opted out', 'withdrawn', 'Last replies', 'STOP'], viewer: {path: '/people', sees: []}},
   {name: 'person-nobody', path: '/people?phone=%2B447700900999', heading: 'People', sees: ['See what was not taken'], viewer: {path: '/people', sees: []}},
   {name: 'triggers', path: '/triggers', heading: 'Triggers', sees: ['abandoned-cart', 'shadow', 'halted']},
   {name: 'trigger', path: '/triggers/abandoned-cart', heading: 'abandoned-cart', sees: ['cart.total >= 50', 'cancel_on: shop.order.created']},

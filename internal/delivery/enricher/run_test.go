@@ -525,8 +525,8 @@ func TestAnEnricherRunsOnce(t *testing.T) {
 
 func TestWhatWaitsAndWhatDoesNot(t *testing.T) {
 	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
-	cancels := triggers.Rule{Name: "paid", On: []string{"crm.cart.created"}, CancelOn: []string{"crm.cart.ended"}, Send: triggers.Send{Template: "x"}}
-	both := triggers.Rule{Name: "also", On: []string{"crm.cart.created"}, CancelOn: []string{"crm.cart.updated"}, Send: triggers.Send{Template: "x"}}
+	cancels := triggers.Rule{Name: "paid", On: []string{"crm.cart.created"}, CancelOn: []triggers.EventIf{"crm.cart.ended"}, Send: triggers.Send{Template: "x"}}
+	both := triggers.Rule{Name: "also", On: []string{"crm.cart.created"}, CancelOn: []triggers.EventIf{"crm.cart.updated"}, Send: triggers.Send{Template: "x"}}
 	event := func(kind, phone, cart string) messaging.Event {
 		return messaging.Event{
 			Connector: "crm", Kind: kind, DedupeKey: "k", ReceivedAt: now, Contact: messaging.Contact{Phone: messaging.Phone(phone), PhoneProblem: "no phone number in phone"},

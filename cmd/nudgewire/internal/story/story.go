@@ -34,6 +34,9 @@ func TellStory(c *terminal.CLI, s server.StoryView) {
 	if !e.OccurredAt.IsZero() && e.ReceivedAt.Sub(e.OccurredAt) > 2*time.Second {
 		c.Say("  happened %s before it arrived\n", terminal.ShortDuration(e.ReceivedAt.Sub(e.OccurredAt)))
 	}
+	if e.Said != "" {
+		c.Say("  the contact wrote: %s\n", e.Said)
+	}
 	if e.Request != "" {
 		c.Say("  request %s\n", e.Request)
 	}
