@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"io"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -54,6 +55,8 @@ func newPages(zone *time.Location, now func() time.Time) *pages {
 		"whole":  whole,
 
 		"moments": moments,
+		"said":    said,
+		"dated":   func(t time.Time) string { return t.In(zone).Format("2 Jan 2006, 15:04") },
 	})
 	shared := template.Must(base.ParseFS(files, "templates/layout.html", "templates/shared.html", "templates/plots.html"))
 	names, err := fs.Glob(files, "templates/*.html")
@@ -144,6 +147,28 @@ func moments(words string) (out []moment) {
 		out = append(out, moment{At: at})
 	}
 	return out
+}
+
+// written is a time as our sentences have it: those of the log and of the terminal, too.
+var written = regexp.MustCompile(`\b\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)? UTC\b`)
+
+// said are the pieces of one of our sentences: a time in it is shown as pages show times.
+func said(words string) (out []moment) {
+	for {
+		at := written.FindStringIndex(words)
+		if at == nil {
+			return append(out, moment{Text: words})
+		}
+		text := words[at[0]:at[1]]
+		t, err := time.Parse("2006-01-02 15:04:05 MST", text)
+		if err != nil {
+			t, err = time.Parse("2006-01-02 15:04 MST", text)
+		}
+		if out = append(out, moment{Text: words[:at[0]]}, moment{At: t}); err != nil { // no such day
+			out[len(out)-1] = moment{Text: text}
+		}
+		words = words[at[1]:]
+	}
 }
 
 // besides are the holds that do not stop each message. Those that do are on every page, and so in no list of a page.

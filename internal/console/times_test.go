@@ -39,3 +39,28 @@ func TestTimesAreSaidAsPeopleSayThem(t *testing.T) {
 		t.Errorf("exactly it is %q", got)
 	}
 }
+
+// A time in one of our sentences is shown as pages show times; what only looks like one stays.
+func TestTimesInSentences(t *testing.T) {
+	for words, want := range map[string]string{
+		"":        "[]",
+		"no time": "[no time]",
+		"since 2026-10-25 12:30:01 UTC: the offer":                "[since ]<2026-10-25T12:30:01Z>[: the offer]",
+		"2026-10-25 12:30 UTC":                                    "[]<2026-10-25T12:30:00Z>[]",
+		"from 2026-10-25 12:30:01 UTC to 2026-10-26 00:00:00 UTC": "[from ]<2026-10-25T12:30:01Z>[ to ]<2026-10-26T00:00:00Z>[]",
+		"on 2026-13-45 12:30:01 UTC":                              "[on ][2026-13-45 12:30:01 UTC][]",
+		"at 2026-10-25 12:30 in Europe/London":                    "[at 2026-10-25 12:30 in Europe/London]",
+	} {
+		got := ""
+		for _, one := range said(words) {
+			if one.At.IsZero() {
+				got += "[" + one.Text + "]"
+			} else {
+				got += "<" + one.At.Format(time.RFC3339) + ">"
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", words, got, want)
+		}
+	}
+}

@@ -121,13 +121,14 @@ addEventListener("pageshow", () => { // also where the browser goes back to it
     const date = `${at.getDate()} ${months[at.getMonth()]}`;
     return at.getFullYear() === now.getFullYear() ? `${weekdays[at.getDay()]} ${date}, ${clock}` : `${date} ${at.getFullYear()}, ${clock}`;
   };
+  const dated = (at) => `${at.getDate()} ${months[at.getMonth()]} ${at.getFullYear()}, ${two(at.getHours())}:${two(at.getMinutes())}`;
   const exact = (at) => `${at.getDate()} ${months[at.getMonth()]} ${at.getFullYear()}, ${[at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(":")}`;
   const local = () => {
     const now = new Date();
     for (const time of document.querySelectorAll("time[datetime]")) {
       const at = new Date(time.dateTime);
       if (Number.isNaN(at.getTime())) continue;
-      const words = "exact" in time.dataset ? exact(at) : spoken(at, now);
+      const words = "exact" in time.dataset ? exact(at) : "dated" in time.dataset ? dated(at) : spoken(at, now);
       if (time.textContent !== words) time.textContent = words;
     }
     for (const name of document.querySelectorAll("[data-zone]")) name.textContent = zone;
