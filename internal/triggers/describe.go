@@ -131,7 +131,7 @@ func either(refs []string) string {
 		case open:
 			kind = "any " + strings.TrimSuffix(rest, ".") + " event"
 		}
-		if i+1 == len(refs) || !strings.HasPrefix(refs[i+1], connector+".") {
+		if rest := refs[i+1:]; len(rest) == 0 || !strings.HasPrefix(rest[0], connector+".") {
 			kind += " from " + connector
 			if connector == "*" {
 				kind = strings.TrimSuffix(kind, "*") + "any connector"
