@@ -145,7 +145,7 @@ func (c *Console) act() http.Handler {
 				return
 			}
 			sure.Form = actForm{Do: name, Words: sure.Yes, Fields: sure.pass(f), Once: newOnce(), Back: back}
-			c.write(w, r, http.StatusOK, page{Name: "sure", Title: sure.Title, Here: sectionOf(back), Data: sure})
+			c.write(w, r, http.StatusOK, page{Name: "sure", Title: sure.Title, Here: sectionOf(back).Path, Data: sure})
 			return
 		}
 		c.carried(w, r, once, func() (*keyedAnswer, string) {
@@ -208,12 +208,12 @@ func local(path string) string {
 	return out.String()
 }
 
-// sectionOf is the entry of the navigation that a path belongs to.
-func sectionOf(path string) string {
-	for _, s := range sections {
-		if s.Path != "/" && strings.HasPrefix(path, s.Path) {
-			return s.Path
+// sectionOf is the entry of the navigation that a path belongs to, the overview for one that belongs to none.
+func sectionOf(path string) section {
+	for _, s := range sections[1:] {
+		if strings.HasPrefix(path, s.Path) {
+			return s
 		}
 	}
-	return "/"
+	return sections[0]
 }

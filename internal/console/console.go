@@ -271,6 +271,7 @@ func (c *Console) notFound(*http.Request) (page, error) {
 type errorPage struct {
 	Words, Hint string
 	Status      int
+	Section     section // where its list is
 }
 
 // refuse answers with an error as a page. What is no word of ours is written to the log alone.
@@ -289,7 +290,7 @@ func (c *Console) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	case e.Status < http.StatusInternalServerError:
 		title = "That could not be asked"
 	}
-	c.write(w, r, e.Status, page{Name: "error", Title: title, Data: errorPage{Words: sentence(e.Words), Hint: sentence(e.Hint), Status: e.Status}})
+	c.write(w, r, e.Status, page{Name: "error", Title: title, Data: errorPage{Words: sentence(e.Words), Hint: sentence(beside(e.Hint)), Status: e.Status, Section: sectionOf(r.URL.Path)}})
 }
 
 // sentence begins with a capital and ends with a point, unless it is none.

@@ -59,10 +59,13 @@ func (c *Console) newList(r *http.Request, keys ...string) (list, server.ListQue
 		}
 		q.Before, l.Newest = n, with(r.URL, "before", "")
 	}
-	for _, key := range append(keys, "since") {
-		l.Narrow = l.Narrow || in.Get(key) != ""
-	}
+	l.Narrow = l.Asks(append(keys, "since")...)
 	return l, q, nil
+}
+
+// Asks reports whether one of the filters is set.
+func (l list) Asks(keys ...string) bool {
+	return slices.ContainsFunc(keys, func(key string) bool { return l.Query.Get(key) != "" })
 }
 
 // idsOf are the numbers of rows.

@@ -45,7 +45,7 @@ func remedy(t *messaging.Trouble, d *server.DaemonView) []needAct {
 		return []needAct{{"resume", "Let it go on…", "", []any{"scope", t.Resumes.Scope, "name", t.Resumes.Name}}}
 	case t.Code == messaging.TroubleRedaction:
 		of := []any{"connector", t.Subject}
-		return []needAct{{"redact", "Forget all of " + t.Subject + "…", "danger quiet", of}, {"refuse-redaction", "Keep what is of " + t.Subject + "…", "quiet", of}}
+		return []needAct{{"redact", "Forget all of " + t.Subject + "…", "danger quiet", of}, {"refuse-redaction", "Keep it…", "quiet", of}}
 	case t.Code == messaging.TroubleConfig && d != nil && d.TakesUp():
 		return []needAct{{Do: "reload", Words: "See what would change…"}}
 	}
@@ -114,6 +114,9 @@ func (c *Console) overview(r *http.Request) (page, error) {
 	}
 	for _, t := range status.Troubles {
 		one := need{Trouble: t, Link: places[t.Code][0], LinkWords: places[t.Code][1], Acts: remedy(&t, status.Daemon)}
+		if one.Link != "" {
+			one.Hint = beside(t.Hint)
+		}
 		if t.Run != 0 {
 			one.Link, one.LinkWords = fmt.Sprintf("/runs/%d", t.Run), fmt.Sprintf("Run %d", t.Run)
 		}
@@ -136,7 +139,7 @@ func (c *Console) overview(r *http.Request) (page, error) {
 	}
 	slices.SortFunc(v.Next, func(a, b server.JobView) int { return a.NextAt.Compare(b.NextAt) })
 	v.Next = v.Next[:min(len(v.Next), 6)]
-	if v.Lately, err = server.ListEvents.Call(ctx, c.Ask, server.ListQuery{Limit: 6}); err != nil {
+	if v.Lately, err = server.ListEvents.Call(ctx, c.Ask, server.ListQuery{Limit: 5}); err != nil {
 		return page{}, err
 	}
 	return page{Name: "overview", Title: "Overview", Here: "/", Data: v, Shows: status.Holds}, nil
@@ -192,26 +195,25 @@ func bars(of []int64) string {
 	return path.String()
 }
 
-// health is what the troubles come to, in a sentence.
+// beside is what of a hint a page has to say that links to where things are seen: parts that begin with a command tell a terminal how to see them.
+func beside(hint string) string {
+	return strings.Join(slices.DeleteFunc(strings.Split(hint, "; "), func(part string) bool { return strings.HasPrefix(part, `"nudgewire `) }), "; ")
+}
+
+// health is what the troubles come to, in two sentences.
 func health(needs []need) (words, tone string) {
-	stops := 0
-	for i := range needs {
-		if needs[i].Severity == messaging.Stops {
-			stops++
-		}
-	}
-	switch {
-	case len(needs) > 0 && needs[0].Subject == messaging.Everything:
-		return "Nothing is sent: everything is halted.", "bad"
-	case stops == 1:
-		return "Something that should be sent is not.", "bad"
-	case stops > 1:
-		return "Things that should be sent are not.", "bad"
-	case len(needs) == 1:
-		return "Messages go out. One thing needs a person.", "warn"
-	case len(needs) > 1:
-		return "Messages go out. A few things need a person.", "warn"
-	default:
+	if len(needs) == 0 {
 		return "All is well.", "good"
 	}
+	if needs[0].Subject == messaging.Everything {
+		return "Nothing is sent: everything is halted.", "bad"
+	}
+	words, tone = "Messages go out.", "warn"
+	if slices.ContainsFunc(needs, func(n need) bool { return n.Severity == messaging.Stops }) {
+		words, tone = "Some messages are held back.", "bad"
+	}
+	if len(needs) == 1 {
+		return words + " One thing needs a person.", tone
+	}
+	return fmt.Sprintf("%s %d things need a person.", words, len(needs)), tone
 }

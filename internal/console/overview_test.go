@@ -11,11 +11,12 @@ import (
 	"github.com/nudgewire/nudgewire/internal/server"
 )
 
-// What needs a person has its button beside it, with what the button is about; what no page can do has its hint.
+// What needs a person has its button beside it, with what the button is about; what no page can do has its hint, without the command
+// that shows what the link beside it shows.
 func TestWhatNeedsAPersonHasItsButton(t *testing.T) {
 	since := time.Date(2026, 11, 24, 11, 0, 0, 0, time.UTC)
 	trouble := func(words string, one messaging.Trouble) messaging.Trouble {
-		one.Severity, one.About, one.Words, one.Hint = messaging.Bad, "messages", words, `"nudgewire `+words+`" helps`
+		one.Severity, one.About, one.Words, one.Hint = messaging.Bad, "messages", words, `look at `+words+`; "nudgewire `+words+`" helps`
 		return one
 	}
 	status := server.StatusView{
@@ -38,6 +39,9 @@ func TestWhatNeedsAPersonHasItsButton(t *testing.T) {
 		"GET /report": func(*http.Request) (any, error) { return report.View{}, nil },
 	})
 	_, body := r.do(t, http.MethodGet, "/", nil, r.signIn(t))
+	if !strings.Contains(body, "Messages go out. 8 things need a person.") {
+		t.Error("the page does not say in a sentence how it is")
+	}
 	_, needs, _ := strings.Cut(body, `<ul class="needs">`)
 	cards := strings.Split(needs, "<li ")[1:]
 	for i, want := range [][]string{
@@ -48,15 +52,15 @@ func TestWhatNeedsAPersonHasItsButton(t *testing.T) {
 		{`action="/do/retry-run"`, `name="run" value="4"`},
 		{`action="/do/resolve-all"`, `href="/messages?state=in_doubt"`},
 		{`action="/do/reload"`, `href="/config"`},
-		{"&#34;nudgewire full&#34; helps"},
+		{"look at full", `href="/system"`},
 	} {
 		for _, part := range want {
 			if !strings.Contains(cards[i], part) {
 				t.Errorf("%q has no %s: %s", status.Troubles[i].Words, part, cards[i])
 			}
 		}
-		if i < 7 && strings.Contains(cards[i], "helps") {
-			t.Errorf("%q has a command beside its button", status.Troubles[i].Words)
+		if strings.Contains(cards[i], "helps") {
+			t.Errorf("%q has a command beside its button or link", status.Troubles[i].Words)
 		}
 	}
 }

@@ -56,6 +56,7 @@ func newPages(zone *time.Location, now func() time.Time) *pages {
 
 		"moments": moments,
 		"said":    said,
+		"minutes": func(slot string) string { return seconds.ReplaceAllString(slot, "$1") },
 		"dated":   func(t time.Time) string { return t.In(zone).Format("2 Jan 2006, 15:04") },
 	})
 	shared := template.Must(base.ParseFS(files, "templates/layout.html", "templates/shared.html", "templates/plots.html"))
@@ -151,6 +152,9 @@ func moments(words string) (out []moment) {
 
 // written is a time as our sentences have it: those of the log and of the terminal, too.
 var written = regexp.MustCompile(`\b\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)? UTC\b`)
+
+// seconds are those of what a run stands for, which no list has.
+var seconds = regexp.MustCompile(`(\b\d{4}-\d\d-\d\d \d\d:\d\d):\d\d\b`)
 
 // said are the pieces of one of our sentences: a time in it is shown as pages show times.
 func said(words string) (out []moment) {

@@ -365,11 +365,12 @@ export const actions = [
   }},
   {name: 'redaction: forget all of a shop, and keep what is of another', do: async (page, {sees}) => {
     await page.goto('/');
-    await page.getByRole('button', {name: 'Keep what is of sold-shop…'}).click();
+    const sold = page.getByRole('listitem').filter({hasText: 'sold-shop asks'}).getByRole('button', {name: 'Keep it…'});
+    await sold.click();
     await sees('The audit has who refused it.');
     await page.getByRole('button', {name: 'Keep what is of sold-shop'}).click();
     await sees('What came by sold-shop stays');
-    await page.getByRole('button', {name: 'Keep what is of sold-shop…'}).waitFor({state: 'detached'});
+    await sold.waitFor({state: 'detached'});
     await page.getByRole('button', {name: 'Forget all of old-shop…'}).click();
     await sees('Forgotten are 2 events of 1 contact');
     await page.getByLabel('Yes, forget all of it').check();
@@ -545,6 +546,12 @@ export const actions = [
     }
   }},
   {name: 'sign out', viewer: true, do: async (page, {say}) => {
+    const wide = page.viewportSize();
+    await page.setViewportSize({width: 390, height: 844});
+    await page.goto('/');
+    await page.locator('.who a').click();
+    await page.getByRole('main').getByRole('button', {name: 'Sign out', exact: true}).waitFor();
+    await page.setViewportSize(wide);
     await page.goto('/');
     page.expected.add(401);
     await page.getByRole('button', {name: 'Sign out'}).click();

@@ -12,13 +12,14 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const only = list => list.filter(one => new RegExp(told.only).test(one.name));
 const report = {looks: 0, actions: 0, wrong: []};
 
-const desktop = {width: 1280, height: 800};
+const desktop = {width: 1440, height: 900};
+const laptop = {width: 1280, height: 800};
 const phone = {width: 390, height: 844};
 
 // Each way of looking at all pages. The first also goes through each page by the Tab key.
 const ways = [
   {name: 'light', theme: 'light', viewport: desktop, tabs: true},
-  {name: 'dark', theme: 'dark', viewport: desktop},
+  {name: 'dark', theme: 'dark', viewport: laptop},
   {name: 'light phone', theme: 'light', viewport: phone},
   {name: 'dark phone', theme: 'dark', viewport: phone},
   {name: 'no scripts', theme: 'light', viewport: desktop, scripts: false},
