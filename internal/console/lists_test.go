@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 )
@@ -97,5 +98,29 @@ func TestAPageTakesALinkToWhichOthersAddedNames(t *testing.T) {
 		if res, body := r.do(t, http.MethodGet, "/messages"+added, nil, c); res.StatusCode != http.StatusOK {
 			t.Errorf("%s: %d\n%s", added, res.StatusCode, body)
 		}
+	}
+}
+
+// Filters that are rarely set are folded away, and open where one of them is set: what narrows a list is seen.
+func TestFiltersThatAreSetAreSeen(t *testing.T) {
+	r := newRoom(t, false, (&long{}).answers())
+	cookie := r.signIn(t)
+	for address, open := range map[string]bool{"/messages": false, "/messages?state=failed": false, "/messages?template=hello": true, "/messages?words=no": true} {
+		_, body := r.do(t, http.MethodGet, address, nil, cookie)
+		if is := strings.Contains(body, "<details open><summary>More filters"); is != open || !strings.Contains(body, "<summary>More filters") {
+			t.Errorf("%s: the further filters are open: %v", address, is)
+		}
+	}
+}
+
+// Who asks for what there is not gets a link to the list of what there is, and no command.
+func TestWhatIsNotFoundLeadsToItsList(t *testing.T) {
+	r := newRoom(t, false, answers{"GET /messages/{id}": func(*http.Request) (any, error) {
+		return nil, &refusal.Error{Status: http.StatusNotFound, Words: "no message 7", Hint: `"nudgewire messages list" shows the numbers`}
+	}})
+	res, body := r.do(t, http.MethodGet, "/messages/7", nil, r.signIn(t))
+	_, main, _ := strings.Cut(body, "<main")
+	if res.StatusCode != http.StatusNotFound || !strings.Contains(main, "No message 7.") || !strings.Contains(main, `<a href="/messages">Messages</a>`) || strings.Contains(main, "messages list") {
+		t.Errorf("%d: %s", res.StatusCode, main)
 	}
 }
