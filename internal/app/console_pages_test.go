@@ -593,13 +593,13 @@ func TestPagesShowWhatIsHalted(t *testing.T) {
 	b := h.browser()
 	b.signIn(false)
 	for path, words := range map[string]string{
-		"/": "wrong price", "/triggers": `badge bad">halted`, "/triggers/reminder": "nudgewire resume trigger reminder",
+		"/": "wrong price", "/triggers": `badge bad">halted`, "/triggers/reminder": `name="name" value="reminder"`,
 	} {
 		if page := b.page(path); !strings.Contains(page, words) {
 			t.Errorf("%s does not say %q:\n%s", path, words, page)
 		}
 	}
-	if page := b.page("/"); !strings.Contains(page, "Something that should be sent is not.") {
+	if page := b.page("/"); !strings.Contains(page, "Some messages are held back. One thing needs a person.") {
 		t.Errorf("the overview: %s", page)
 	}
 }

@@ -55,7 +55,7 @@ func TestThePlaygroundShowsBothRulesSideBySide(t *testing.T) {
 		"rules": {strings.ReplaceAll(strings.Replace(text["rules"], "50", "500", 1), "\n", "\r\n")},
 	}
 	page = b.play(form)
-	b.says(page, "By the rules in use", "By the edited rules", "1 of the answers below would be another", `<li class="changed">`, "cart.total &gt;= 500", "24 Nov 2026, 22:00:00", "24 Nov 2026, 23:00:00", "config.yaml, line ", "nudgewire reload")
+	b.says(page, "By the rules in use", "By the edited rules", "1 of the answers below would be another", `<li class="changed">`, "cart.total &gt;= 500", "24 Nov 2026, 22:00:00", "24 Nov 2026, 23:00:00", "config.yaml, line ", "read the config again")
 	form.Set("rules", strings.Replace(text["rules"], "wait:", "wiat:", 1))
 	b.says(b.play(form), "The edited rules cannot be used yet", `<tr class="wrong"><td class="n">5</td>`, "column 5: triggers.reminder.wiat: unknown key; did you mean &#34;wait&#34;?")
 	form.Set("rules", text["rules"])
