@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
@@ -14,7 +15,7 @@ import (
 
 // saveConfig keeps a config with its files, so that what it decided can be held against others, and it can be had again.
 func (a *App) saveConfig(ctx context.Context, cfg *config.Config) error {
-	return a.store.SaveConfig(ctx, &store.Config{Version: cfg.Version, Text: cfg.Redacted(), Files: cfg.Files(a.store.SecretHash)}, a.store.Now())
+	return history.Records{Store: a.store}.SaveConfig(ctx, &history.Config{Version: cfg.Version, Text: cfg.Redacted(), Files: cfg.Files(a.store.Marks.Secret)}, a.store.Now())
 }
 
 // Plan says what taking up a config would change; see server.Daemon. It is worked out by what a reload goes by.

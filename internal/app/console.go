@@ -11,13 +11,14 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/access"
+	"github.com/nudgewire/nudgewire/internal/audit"
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/certificates"
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/listeners"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/signin"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/chain"
 	"github.com/nudgewire/nudgewire/internal/webhooks"
 )
 
@@ -121,7 +122,7 @@ const auditEvery = 24 * time.Hour
 func (a *App) watchAudit(ctx context.Context) error {
 	log := a.log.Named("audit")
 	for {
-		switch s, err := a.store.CheckAudit(ctx); {
+		switch s, err := (audit.Records{Store: a.store}).Check(ctx); {
 		case ctx.Err() != nil:
 		case err != nil:
 			log.Error("the end of the audit cannot be looked at", zap.Error(err))
@@ -141,11 +142,11 @@ func (a *App) watchAudit(ctx context.Context) error {
 // recordConfig notes in the audit which config is used from now on, and who had it taken up. Where it cannot, the daemon goes on: what it
 // decides names its config.
 func (a *App) recordConfig(ctx context.Context, action string, cfg *config.Config) {
-	e := store.AuditEntry{At: a.store.Now(), Who: a.owner, Via: string(access.FromProcess), Action: action, Subject: "config " + cfg.Version, Detail: "version " + a.opt.Version}
+	e := chain.Entry{At: a.store.Now(), Who: a.owner, Via: string(access.FromProcess), Action: action, Subject: "config " + cfg.Version, Detail: "version " + a.opt.Version}
 	if who, known := access.WhoOf(ctx); known {
 		e.Who, e.Via, e.Detail = who.Name, string(who.From), e.Detail+", on "+a.owner
 	}
-	if _, err := a.store.Audit(ctx, e); err != nil {
+	if err := a.store.Audit(ctx, e); err != nil {
 		a.log.Error("which config is used is not in the audit", zap.String("config", cfg.Version), zap.Error(err))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/delivery/enricher"
 	"github.com/nudgewire/nudgewire/internal/delivery/sender"
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
@@ -197,7 +198,7 @@ func (a *App) recover(ctx context.Context, cfg *config.Config, owner string) err
 		return err
 	}
 	var before map[string]triggers.Rule
-	if err := a.store.Configs(ctx, func(_, text string) bool {
+	if err := (history.Records{Store: a.store}).Configs(ctx, func(_, text string) bool {
 		before = config.Rules(config.UnderNewNames(text, a.renames(cfg.Redacted())), a.opt.Env)
 		return true
 	}); err != nil {

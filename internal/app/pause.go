@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
@@ -158,7 +159,7 @@ func (a *App) lastRules(ctx context.Context, names []string) (found []triggers.R
 		return nil, nil
 	}
 	left := slices.Clone(names)
-	err = a.store.Configs(ctx, func(_, text string) bool {
+	err = history.Records{Store: a.store}.Configs(ctx, func(_, text string) bool {
 		rules := config.Rules(config.UnderNewNames(text, a.store.Renames()), a.opt.Env)
 		left = slices.DeleteFunc(left, func(name string) bool {
 			r, has := rules[name]

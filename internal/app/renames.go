@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
 )
@@ -111,6 +112,6 @@ func (a *App) renewRenames(ctx context.Context, cfg *config.Config) error {
 
 // configText is an earlier config, in which what was renamed since stands under its new name, too.
 func (a *App) configText(ctx context.Context, version string) (string, error) {
-	text, err := a.store.Config(ctx, version)
+	text, err := history.Records{Store: a.store}.Config(ctx, version)
 	return config.UnderNewNames(text, a.store.Renames()), err
 }

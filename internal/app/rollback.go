@@ -18,10 +18,10 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/disk"
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/regular"
 	"github.com/nudgewire/nudgewire/internal/server"
-	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -36,14 +36,14 @@ func (a *App) today() *config.Config {
 
 // earlier is a config that was used before with its files: their secrets are those of the config in use and of today's files, by their hashes.
 // Errors: messaging.ErrNotFound, a *server.RollbackError, a *ConfigError.
-func (a *App) earlier(ctx context.Context, version string, today *config.Config) ([]store.ConfigFile, *config.Config, error) {
-	kept, err := a.store.ConfigFiles(ctx, version)
+func (a *App) earlier(ctx context.Context, version string, today *config.Config) ([]history.ConfigFile, *config.Config, error) {
+	kept, err := history.Records{Store: a.store}.ConfigFiles(ctx, version)
 	if err != nil {
 		return nil, nil, err //nolint:wrapcheck // it says what it is
 	}
-	known := a.config().Secrets(a.store.SecretHash)
+	known := a.config().Secrets(a.store.Marks.Secret)
 	if today != nil {
-		maps.Copy(known, today.Secrets(a.store.SecretHash))
+		maps.Copy(known, today.Secrets(a.store.Marks.Secret))
 	}
 	files, missing := config.WithSecrets(kept, known)
 	if len(missing) > 0 {
@@ -156,7 +156,7 @@ const rollbackNote = ".nudgewire-rollback.json"
 func (w *fileChange) note() string { return filepath.Join(filepath.Dir(w.config), rollbackNote) }
 
 // plan says what is to be written: files in place of those of today. at names what is kept.
-func (w *fileChange) plan(files []store.ConfigFile, today []string, at time.Time) error {
+func (w *fileChange) plan(files []history.ConfigFile, today []string, at time.Time) error {
 	if _, err := os.Lstat(w.note()); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is there, so another node that reads the same files is at it, or a rollback before this one was cut off; the next start of a daemon that was cut off puts back what was", w.note())
 	}

@@ -14,14 +14,14 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/disk"
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/server"
-	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // A change of three files in two folders: one is edited, one comes, one is edited, one goes.
 var (
 	filesToday = map[string]string{"config.yaml": "today", "more/b.yaml": "b today", "more/c.yaml": "c today"}
-	filesOlder = []store.ConfigFile{{Name: "config.yaml", Text: "older"}, {Name: "more/a.yaml", Text: "a older"}, {Name: "more/b.yaml", Text: "b older"}}
+	filesOlder = []history.ConfigFile{{Name: "config.yaml", Text: "older"}, {Name: "more/a.yaml", Text: "a older"}, {Name: "more/b.yaml", Text: "b older"}}
 )
 
 // filesIn are the files below a folder, by name.

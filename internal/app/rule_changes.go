@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/store"
@@ -102,7 +103,7 @@ func (a *App) earlierRules(ctx context.Context, waits []store.PlannedBy, present
 	if len(left) == 0 {
 		return found, nil
 	}
-	err := a.store.Configs(ctx, func(version, text string) bool {
+	err := history.Records{Store: a.store}.Configs(ctx, func(version, text string) bool {
 		if left[version] {
 			found[version] = config.Rules(config.UnderNewNames(text, renames), a.opt.Env)
 			delete(left, version)

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/simulation"
@@ -57,7 +58,7 @@ func (a *App) otherConfig(ctx context.Context, running *config.Config, in simula
 	case in.Edited != "":
 		other, problems = running.With(in.Edited)
 	case in.Version != "":
-		kept, err := a.store.ConfigFiles(ctx, in.Version)
+		kept, err := history.Records{Store: a.store}.ConfigFiles(ctx, in.Version)
 		if errors.Is(err, messaging.ErrNotFound) {
 			return nil, refusal.Newf(http.StatusNotFound, `"nudgewire config history" lists those that are kept`, "the files of config %s are not kept", in.Version)
 		} else if err != nil {

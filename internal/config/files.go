@@ -6,14 +6,14 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/phones"
-	"github.com/nudgewire/nudgewire/internal/store"
 )
 
 // Files are the files that the config was read from, as they are kept: the config's own first, as they were written byte for byte, with a mark in
 // place of each secret that stands in them. hash names a secret without telling it; whoever has the secret finds its mark by it.
-func (c *Config) Files(hash func(secret string) string) (all []store.ConfigFile) {
-	c.eachFile(func(secret string) string { return markOf(hash(secret)) }, func(f store.ConfigFile) { all = append(all, f) })
+func (c *Config) Files(hash func(secret string) string) (all []history.ConfigFile) {
+	c.eachFile(func(secret string) string { return markOf(hash(secret)) }, func(f history.ConfigFile) { all = append(all, f) })
 	return all
 }
 
@@ -26,11 +26,11 @@ func (c *Config) Secrets(hash func(secret string) string) map[string]string {
 			found[markOf(name)] = secret
 		}
 		return markOf(name)
-	}, func(store.ConfigFile) {})
+	}, func(history.ConfigFile) {})
 	return found
 }
 
-func (c *Config) eachFile(mark func(secret string) string, each func(store.ConfigFile)) {
+func (c *Config) eachFile(mark func(secret string) string, each func(history.ConfigFile)) {
 	if c.doc == nil {
 		return
 	}
@@ -39,7 +39,7 @@ func (c *Config) eachFile(mark func(secret string) string, each func(store.Confi
 		if err != nil { // another volume: only the config itself can lie there
 			name = filepath.Base(file)
 		}
-		each(store.ConfigFile{Name: filepath.ToSlash(name), Text: text})
+		each(history.ConfigFile{Name: filepath.ToSlash(name), Text: text})
 	})
 }
 
@@ -67,7 +67,7 @@ func (m *MissingText) String() string {
 }
 
 // WithSecrets are kept files with the secrets by their marks, and the lines of those that are not among them.
-func WithSecrets(files []store.ConfigFile, known map[string]string) (whole []store.ConfigFile, missing []MissingText) {
+func WithSecrets(files []history.ConfigFile, known map[string]string) (whole []history.ConfigFile, missing []MissingText) {
 	for _, f := range files {
 		for i, line := range strings.Split(f.Text, "\n") {
 			for _, mark := range secretMark.FindAllString(line, -1) {
@@ -76,7 +76,7 @@ func WithSecrets(files []store.ConfigFile, known map[string]string) (whole []sto
 				}
 			}
 		}
-		whole = append(whole, store.ConfigFile{Name: f.Name, Text: secretMark.ReplaceAllStringFunc(f.Text, func(mark string) string {
+		whole = append(whole, history.ConfigFile{Name: f.Name, Text: secretMark.ReplaceAllStringFunc(f.Text, func(mark string) string {
 			if secret, is := known[mark]; is {
 				return secret
 			}
@@ -87,7 +87,7 @@ func WithSecrets(files []store.ConfigFile, known map[string]string) (whole []sto
 }
 
 // Blotted are the lines of kept files in which a phone may have been blotted out, because its contact was forgotten (phones.Finder).
-func Blotted(files []store.ConfigFile) (found []MissingText) {
+func Blotted(files []history.ConfigFile) (found []MissingText) {
 	for _, f := range files {
 		for i, line := range strings.Split(f.Text, "\n") {
 			if phones.MayBeBlotted(line) {

@@ -12,9 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/regular"
 	"github.com/nudgewire/nudgewire/internal/secret"
-	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -103,17 +103,17 @@ func ParseWithoutSecrets(file string, src []byte, env secret.Lookup) (*Config, y
 
 // ParseFiles is Parse for a config of one or several files, in place of those that are there; see Files. Which files it includes is known, so
 // nothing is looked for.
-func ParseFiles(file string, all []store.ConfigFile, env secret.Lookup) (*Config, yamlpos.Problems) {
-	return parse(file, []byte(all[0].Text), env, "", append([]store.ConfigFile{}, all[1:]...))
+func ParseFiles(file string, all []history.ConfigFile, env secret.Lookup) (*Config, yamlpos.Problems) {
+	return parse(file, []byte(all[0].Text), env, "", append([]history.ConfigFile{}, all[1:]...))
 }
 
 // ParseFilesWithoutSecrets is to ParseFiles what LoadWithoutSecrets is to Load.
-func ParseFilesWithoutSecrets(file string, all []store.ConfigFile, env secret.Lookup) (*Config, yamlpos.Problems) {
-	return parse(file, []byte(all[0].Text), env, standIn, append([]store.ConfigFile{}, all[1:]...))
+func ParseFilesWithoutSecrets(file string, all []history.ConfigFile, env secret.Lookup) (*Config, yamlpos.Problems) {
+	return parse(file, []byte(all[0].Text), env, standIn, append([]history.ConfigFile{}, all[1:]...))
 }
 
 // parse reads src, and included in place of the files that it names; nil has those read.
-func parse(file string, src []byte, env secret.Lookup, placeholder string, included []store.ConfigFile) (*Config, yamlpos.Problems) {
+func parse(file string, src []byte, env secret.Lookup, placeholder string, included []history.ConfigFile) (*Config, yamlpos.Problems) {
 	sum := sha256.New()
 	sum.Write(src)
 	c := &Config{folder: folderOf(file)}

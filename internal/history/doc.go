@@ -1,5 +1,5 @@
 // Package history tells what happened to an event and a phone, as people ask for it: each event with what every trigger said and the
-// messages that came of it, and requests that were not taken. It writes nothing.
+// messages that came of it, requests that were not taken, and the configs that decided, which it keeps.
 package history
 
 import "github.com/nudgewire/nudgewire/internal/store"

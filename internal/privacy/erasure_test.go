@@ -11,9 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/audit"
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/chain"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/stored"
@@ -211,7 +214,7 @@ func TestNothingStoredTellsOfAForgottenContact(t *testing.T) {
 	_, err := e.Block(e.Context(), []store.Block{{Phone: forgottenPhone, Reason: "asked"}, {Phone: otherPhone, Reason: "friend of " + forgottenPhone}})
 	e.must(err)
 	e.must(e.RejectRequest(e.Context(), messaging.RejectedRequest{Connector: "shop", Status: 400, Stage: "map", Reason: "no", Sample: "phone=%2B44+7700+900123", At: e.now}))
-	e.must(e.SaveConfig(e.Context(), &store.Config{Version: "v1", Text: "test: +" + forgottenPhone, Files: []store.ConfigFile{{Name: "config.yaml", Text: "test: +" + forgottenPhone}}}, e.now))
+	e.must(history.Records{Store: e.Store}.SaveConfig(e.Context(), &history.Config{Version: "v1", Text: "test: +" + forgottenPhone, Files: []history.ConfigFile{{Name: "config.yaml", Text: "test: +" + forgottenPhone}}}, e.now))
 	if before := e.holds(forgottenPhone); len(before) < 15 {
 		t.Fatalf("the test is weak: only %s hold it", before)
 	}
@@ -543,9 +546,9 @@ func TestForgettingLeavesTheAudit(t *testing.T) {
 	e := openErasing(t)
 	tell := func(phone messaging.Phone) {
 		t.Helper()
-		subject, err := e.AuditContact(phone)
+		subject, err := e.Marks.Contact(phone)
 		e.must(err)
-		_, err = e.Audit(t.Context(), store.AuditEntry{At: e.now, Who: "ann", Via: "session", Action: "GET /why", Subject: subject})
+		err = e.Audit(t.Context(), chain.Entry{At: e.now, Who: "ann", Via: "session", Action: "GET /why", Subject: subject})
 		e.must(err)
 	}
 	tell(forgottenPhone)
@@ -561,9 +564,9 @@ func TestForgettingLeavesTheAudit(t *testing.T) {
 		t.Fatal(waits)
 	}
 	tell(forgottenPhone)
-	n, _, err := e.VerifyAudit(t.Context(), 0, "")
+	n, _, err := audit.Records{Store: e.Store}.Verify(t.Context(), 0, "")
 	e.must(err)
-	of, err := e.AuditEntries(t.Context(), store.AuditSearch{Contact: forgottenPhone, Limit: 100})
+	of, err := audit.Records{Store: e.Store}.Entries(t.Context(), audit.Search{Contact: forgottenPhone, Limit: 100})
 	e.must(err)
 	if n != 3 || len(of) != 2 {
 		t.Errorf("%d entries, %d of them about the contact", n, len(of))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/chain"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
@@ -46,7 +47,7 @@ func (s Records) RecordRedactions(ctx context.Context) error {
 			if err != nil || n == 0 {
 				return err
 			}
-			t.Audit(&store.AuditEntry{
+			t.Audit(&chain.Entry{
 				At: o.At, Who: o.Source, Via: ViaWebhook, Action: "ask to forget", Subject: fmt.Sprintf("event %d", o.Event), Detail: reachWords(o.Connector, o.Contacts, o.Events),
 			})
 			return nil
@@ -65,12 +66,12 @@ func (s Records) RecordErasures(ctx context.Context, all []Erasure) error {
 		if o.Recorded {
 			continue
 		}
-		subject, err := s.AuditContact(o.Phone)
+		subject, err := s.Marks.Contact(o.Phone)
 		if err == nil {
 			err = s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 				n, err := t.Exec(recordErasureSQL, string(o.Phone), o.Connector, engine.Micro(o.At))
 				if err == nil && n > 0 {
-					t.Audit(&store.AuditEntry{At: o.At, Who: o.Source, Via: ViaWebhook, Action: "forget", Subject: subject})
+					t.Audit(&chain.Entry{At: o.At, Who: o.Source, Via: ViaWebhook, Action: "forget", Subject: subject})
 				}
 				return err
 			})
@@ -86,7 +87,7 @@ var decideRedactionSQL = engine.SQL(`DELETE FROM redactions WHERE connector = ?1
 
 // DecideRedaction carries out the open request of a connector, or refuses it, as a person says: order is the audit's entry of that, to which
 // this adds how many it is about. messaging.ErrNotFound means that none is open: of two people who decide one does.
-func (s Records) DecideRedaction(ctx context.Context, connector string, carryOut bool, order store.AuditEntry) (done store.Redaction, err error) {
+func (s Records) DecideRedaction(ctx context.Context, connector string, carryOut bool, order chain.Entry) (done store.Redaction, err error) {
 	open, err := s.Redactions(ctx)
 	if err != nil {
 		return done, err

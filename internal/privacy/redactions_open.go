@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/chain"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -68,7 +69,7 @@ func (s OpenRedactions) Refuse(ctx context.Context, connector string) (Redaction
 // decide carries out the open request of a connector, or refuses it. What waited for that is asked about again at once.
 func (s OpenRedactions) decide(ctx context.Context, connector string, carryOut bool) (v RedactionView, err error) {
 	who, _ := access.WhoOf(ctx)
-	order := store.AuditEntry{At: s.Now(), Who: mask.Line(who.Name), Via: string(who.From), Action: "refuse to forget", Subject: "connector " + mask.Line(connector)}
+	order := chain.Entry{At: s.Now(), Who: mask.Line(who.Name), Via: string(who.From), Action: "refuse to forget", Subject: "connector " + mask.Line(connector)}
 	if carryOut {
 		order.Action = "forget"
 	}

@@ -15,11 +15,12 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/nudgewire/nudgewire/internal/access"
+	"github.com/nudgewire/nudgewire/internal/audit"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/refusal"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/chain"
 )
 
 // maxDetail is how much of a request the audit keeps, in bytes.
@@ -40,9 +41,9 @@ type AuditView struct {
 }
 
 // entry is what the audit says of a request.
-func (a admin) entry(ctx context.Context, rt *Route, q *asked) store.AuditEntry {
+func (a admin) entry(ctx context.Context, rt *Route, q *asked) chain.Entry {
 	who, _ := access.WhoOf(ctx)
-	return store.AuditEntry{At: a.Now(), Who: mask.Line(who.Name), Via: string(who.From), Action: rt.action(), Subject: rt.subject(q.path)}
+	return chain.Entry{At: a.Now(), Who: mask.Line(who.Name), Via: string(who.From), Action: rt.action(), Subject: rt.subject(q.path)}
 }
 
 // recordAndDo writes into the audit what is ordered, and then has it done: nothing is done that is not in the audit. What was refused then gets a
@@ -54,7 +55,7 @@ func (a admin) recordAndDo(ctx context.Context, rt *Route, q *asked, do func() e
 	}
 	e := a.entry(ctx, rt, q)
 	e.Detail = detail(body)
-	if _, err := a.Store.Audit(ctx, e); err != nil {
+	if err := a.Store.Audit(ctx, e); err != nil {
 		a.Log.Error("an order is not carried out, because it cannot be recorded", zap.String("action", e.Action), zap.Error(err))
 		return &refusal.Error{Status: http.StatusServiceUnavailable, Words: "nothing was done: the audit cannot be written: " + mask.Text(err.Error()), Hint: "nudgewire status says what is wrong with the data"}
 	}
@@ -62,7 +63,7 @@ func (a admin) recordAndDo(ctx context.Context, rt *Route, q *asked, do func() e
 		return nil
 	}
 	e.At, e.Detail, e.Outcome = a.Now(), "", "refused: "+strconv.Itoa(publicError(err).Status)
-	if _, unsaid := a.Store.Audit(context.WithoutCancel(ctx), e); unsaid != nil {
+	if unsaid := a.Store.Audit(context.WithoutCancel(ctx), e); unsaid != nil {
 		a.Log.Error("the audit does not say that an order was refused", zap.String("action", e.Action), zap.Error(unsaid))
 	}
 	return err
@@ -154,7 +155,7 @@ func (a admin) audit(ctx context.Context, in AuditQuery) ([]AuditView, error) {
 	if in.Configs && phone != "" {
 		return nil, refusal.Fieldf("configs", "", "configs goes with no phone")
 	}
-	all, err := a.Store.AuditEntries(ctx, store.AuditSearch{Before: q.Before, Limit: q.Limit, Contact: phone, Configs: in.Configs})
+	all, err := audit.Records{Store: a.Store}.Entries(ctx, audit.Search{Before: q.Before, Limit: q.Limit, Contact: phone, Configs: in.Configs})
 	out := make([]AuditView, len(all))
 	for i, e := range all {
 		out[i] = AuditView{e.ID, e.At.UTC(), e.Who, e.Via, auditWords(&e), e.Action, e.Subject, e.Detail, e.Outcome, e.Hash}
@@ -181,29 +182,29 @@ func (a admin) verifyAudit(ctx context.Context, text string) (ChainView, error) 
 		}
 		known, hash = n, rest
 	}
-	n, last, err := a.Store.VerifyAudit(ctx, known, hash)
-	if broken, is := errors.AsType[*store.AuditError](err); is {
+	n, last, err := audit.Records{Store: a.Store}.Verify(ctx, known, hash)
+	if broken, is := errors.AsType[*audit.Error](err); is {
 		return ChainView{Entries: n, Hash: last, Broken: broken.Error()}, nil
 	}
 	return ChainView{Entries: n, Hash: last}, err
 }
 
 func (a admin) acceptAudit(ctx context.Context, _ None) (ChainView, error) {
-	if err := a.Store.AcceptAudit(ctx); err != nil {
+	if err := (audit.Records{Store: a.Store}).Accept(ctx); err != nil {
 		return ChainView{}, err
 	}
-	state, err := a.Store.AuditState(ctx)
+	state, err := audit.Records{Store: a.Store}.State(ctx)
 	return ChainView{Entries: state.ID, Hash: state.Hash, Broken: state.Broken}, err
 }
 
 // otherRecords are the words of entries that no route makes; what the entry is about stands behind them.
 var otherRecords = map[string]string{
 	"start": "started with", "reload": "took up", "sign-in": "signed in", "sign-out": "signed out", "password": "has a password that was", "user added": "was added", "role": "got a role",
-	"forget": "had forgotten", "ask to forget": "asked to forget, by", "refuse to forget": "refused to forget", store.Broken: "found the audit broken:",
+	"forget": "had forgotten", "ask to forget": "asked to forget, by", "refuse to forget": "refused to forget", chain.Broken: "found the audit broken:",
 }
 
 // auditWords are what an entry says that was done, to be read after who did it. A name of which the entry knows nothing is left out.
-func auditWords(e *store.AuditEntry) string {
+func auditWords(e *chain.Entry) string {
 	rt := recordedRoutes()[e.Action]
 	if rt == nil {
 		words := otherRecords[e.Action]

@@ -45,7 +45,7 @@ func (a admin) noteRead(ctx context.Context, rt *Route, q *asked) error {
 	var err error
 	e := a.entry(ctx, rt, q)
 	if unread == nil {
-		if e.Subject, err = a.Store.AuditContact(phone); err != nil {
+		if e.Subject, err = a.Store.Marks.Contact(phone); err != nil {
 			return err //nolint:wrapcheck // it says what it is
 		}
 	}
@@ -55,14 +55,14 @@ func (a admin) noteRead(ctx context.Context, rt *Route, q *asked) error {
 			rest.Del(personal)
 		}
 		e.Detail = mask.Line(rest.Encode())
-		_, err = a.Store.Audit(ctx, e)
+		err = a.Store.Audit(ctx, e)
 		return err //nolint:wrapcheck // it says what it is
 	}
 	key := e.Via + " " + strconv.Quote(e.Who) + " " + e.Subject
 	if a.reads.within(e.At, key) {
 		return nil
 	}
-	if _, err = a.Store.Audit(context.WithoutCancel(ctx), e); err == nil {
+	if err = a.Store.Audit(context.WithoutCancel(ctx), e); err == nil {
 		a.reads.note(e.At, key)
 	}
 	return err //nolint:wrapcheck // it says what it is

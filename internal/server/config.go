@@ -7,11 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/audit"
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/refusal"
-	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
 
@@ -173,7 +174,7 @@ type ConfigVersionView struct {
 }
 
 func (a admin) configVersion(ctx context.Context, version string) (ConfigVersionView, error) {
-	files, err := a.Store.ConfigFiles(ctx, version)
+	files, err := history.Records{Store: a.Store}.ConfigFiles(ctx, version)
 	if no := versionRefusal(err, version); no != nil {
 		return ConfigVersionView{}, no
 	}
@@ -202,13 +203,13 @@ func (a admin) configVersions(ctx context.Context, q AuditQuery) ([]ConfigTakenV
 		return nil, err
 	}
 	// One more says what the oldest of them changed.
-	all, err := a.Store.AuditEntries(ctx, store.AuditSearch{Before: list.Before, Limit: list.Limit + 1, Taken: true})
+	all, err := audit.Records{Store: a.Store}.Entries(ctx, audit.Search{Before: list.Before, Limit: list.Limit + 1, Taken: true})
 	texts, out := map[string]string{}, make([]ConfigTakenView, 0, len(all))
 	for i := range all {
 		e := &all[i]
 		one := ConfigTakenView{ID: e.ID, At: e.At.UTC(), Version: strings.TrimPrefix(e.Subject, "config "), How: e.Action, Who: e.Who, Via: e.Via, Detail: e.Detail}
 		if _, read := texts[one.Version]; !read && err == nil {
-			if texts[one.Version], err = a.Store.Config(ctx, one.Version); errors.Is(err, messaging.ErrNotFound) {
+			if texts[one.Version], err = (history.Records{Store: a.Store}).Config(ctx, one.Version); errors.Is(err, messaging.ErrNotFound) {
 				err = nil
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/audit"
 	"github.com/nudgewire/nudgewire/internal/backup"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/report"
@@ -97,11 +98,11 @@ func (a admin) gatherStatus(ctx context.Context, v *StatusView) (err error) {
 	} else if last.File != "" {
 		v.Backup = &BackupView{File: last.File, At: last.At.UTC(), Checked: last.Checked.UTC(), Bytes: last.Bytes}
 	}
-	audit, err := a.Store.AuditState(ctx)
+	chain, err := audit.Records{Store: a.Store}.State(ctx)
 	if err != nil {
 		return err
 	}
-	v.AuditBroken, v.AuditSince = audit.Broken, audit.Since.UTC()
+	v.AuditBroken, v.AuditSince = chain.Broken, chain.Since.UTC()
 	if v.Nodes, err = a.nodes(ctx); err != nil {
 		return err
 	}

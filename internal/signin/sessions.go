@@ -18,7 +18,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/refusal"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/chain"
 )
 
 const (
@@ -81,7 +81,7 @@ func newSecret() (text string, hash [sha256.Size]byte) {
 
 // record notes in the audit what somebody is about to do at the sign-in. Where it cannot, nothing is done.
 func (d *Sessions) record(ctx context.Context, who, action, subject string) error {
-	_, err := d.Store.Audit(ctx, store.AuditEntry{At: d.Now(), Who: mask.Line(who), Via: string(access.FromSession), Action: action, Subject: mask.Line(subject)})
+	err := d.Store.Audit(ctx, chain.Entry{At: d.Now(), Who: mask.Line(who), Via: string(access.FromSession), Action: action, Subject: mask.Line(subject)})
 	return d.unwritten(err)
 }
 

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"bytes"
@@ -9,36 +9,53 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/audit"
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/chain"
 )
+
+func failIf(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// auditAt is the audit of the data in a file.
+func auditAt(t *testing.T, path string) audit.Records {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Options{DSN: "sqlite:" + path})
+	failIf(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	return audit.Records{Store: s}
+}
 
 const lookedAt = messaging.Phone("447700900456")
 
 // tellOf records that somebody was told of a contact.
-func tellOf(t *testing.T, s *Store, phone messaging.Phone) error {
+func tellOf(t *testing.T, s audit.Records, phone messaging.Phone) error {
 	t.Helper()
-	subject, err := s.AuditContact(phone)
+	subject, err := s.Marks.Contact(phone)
 	failIf(t, err)
-	_, err = s.Audit(t.Context(), AuditEntry{At: time.Now(), Who: "ann", Via: "session", Action: "GET /why", Subject: subject})
-	return err
+	return s.Audit(t.Context(), chain.Entry{At: time.Now(), Who: "ann", Via: "session", Action: "GET /why", Subject: subject})
 }
 
 // auditStands holds that the audit is whole, has so many entries, and of them so many about the contact, whose phone is nowhere.
-func auditStands(t *testing.T, s *Store, entries, about int) {
+func auditStands(t *testing.T, s audit.Records, entries, about int) {
 	t.Helper()
-	state, err := s.CheckAudit(t.Context())
+	state, err := s.Check(t.Context())
 	failIf(t, err)
-	n, _, err := s.VerifyAudit(t.Context(), 0, "")
+	n, _, err := s.Verify(t.Context(), 0, "")
 	if err != nil || state.Broken != "" || int(n) != entries {
 		t.Errorf("%d entries, want %d; %q, %v", n, entries, state.Broken, err)
 	}
-	of, err := s.AuditEntries(t.Context(), AuditSearch{Contact: lookedAt, Limit: 100})
+	of, err := s.Entries(t.Context(), audit.Search{Contact: lookedAt, Limit: 100})
 	failIf(t, err)
 	if len(of) != about {
 		t.Errorf("%d entries are about the contact, want %d", len(of), about)
 	}
-	all, err := s.AuditEntries(t.Context(), AuditSearch{Limit: 1000})
+	all, err := s.Entries(t.Context(), audit.Search{Limit: 1000})
 	failIf(t, err)
 	if text := fmt.Sprint(all); strings.Contains(text, string(lookedAt)) || strings.Contains(text, "7700900456") {
 		t.Errorf("the audit has a phone: %s", text)
@@ -68,31 +85,30 @@ func copyFiles(t *testing.T, from string, sides ...string) (to string) {
 func TestWhoWasToldOfAContactStaysInTheAudit(t *testing.T) {
 	t.Run("a backup that is put back", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "n.db")
-		s, err := Open(t.Context(), Options{DSN: "sqlite:" + path})
-		failIf(t, err)
+		s := auditAt(t, path)
 		for range 3 {
 			failIf(t, tellOf(t, s, lookedAt))
 		}
 		failIf(t, s.Close())
 		with, without := copyFiles(t, path, "", ".forgotten-key"), copyFiles(t, path, "")
-		s = openAt(t, path)
+		s = auditAt(t, path)
 		failIf(t, tellOf(t, s, lookedAt))
-		known, hash, err := s.VerifyAudit(t.Context(), 0, "")
+		known, hash, err := s.Verify(t.Context(), 0, "")
 		failIf(t, err)
-		s = openAt(t, with)
+		s = auditAt(t, with)
 		auditStands(t, s, 3, 3)
-		if _, _, err := s.VerifyAudit(t.Context(), known, hash); err == nil || !strings.Contains(err.Error(), "entry 4 is missing") {
+		if _, _, err := s.Verify(t.Context(), known, hash); err == nil || !strings.Contains(err.Error(), "entry 4 is missing") {
 			t.Errorf("by a hash from before: %v", err)
 		}
-		s = openAt(t, without)
+		s = auditAt(t, without)
 		auditStands(t, s, 3, 0)
 		failIf(t, tellOf(t, s, lookedAt))
 		auditStands(t, s, 4, 1)
 	})
 	t.Run("kill -9 during the commit", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "n.db")
-		s := openAt(t, path)
-		s.writer.engine.(*engine.SQLite).KeepLog() // the log holds everything
+		s := auditAt(t, path)
+		store.KeepLog(s.Store) // the log holds everything
 		const all = 4
 		for range all {
 			failIf(t, tellOf(t, s, lookedAt))
@@ -100,14 +116,13 @@ func TestWhoWasToldOfAContactStaysInTheAudit(t *testing.T) {
 		log, err := os.ReadFile(path + "-wal")
 		failIf(t, err)
 		seen := map[int64]bool{}
-		ends := append([]int{len(log)}, commitEnds(log)...)
+		ends := append([]int{len(log)}, store.CommitEnds(log)...)
 		for _, end := range ends {
-			for _, cut := range []int{end, end - frameSize/2, end - 1} {
+			for _, cut := range []int{end, end - store.FrameSize/2, end - 1} {
 				copied := copyFiles(t, path, "", ".forgotten-key")
 				failIf(t, os.WriteFile(copied+"-wal", log[:max(cut, 0)], 0o600))
-				one, err := Open(t.Context(), Options{DSN: "sqlite:" + copied, Settle: planAll})
-				failIf(t, err)
-				n, _, err := one.VerifyAudit(t.Context(), 0, "")
+				one := auditAt(t, copied)
+				n, _, err := one.Verify(t.Context(), 0, "")
 				failIf(t, err)
 				auditStands(t, one, int(n), int(n))
 				seen[n] = true
@@ -121,9 +136,9 @@ func TestWhoWasToldOfAContactStaysInTheAudit(t *testing.T) {
 		}
 	})
 	t.Run("a full disk", func(t *testing.T) {
-		s := openAt(t, filepath.Join(t.TempDir(), "n.db"))
+		s := auditAt(t, filepath.Join(t.TempDir(), "n.db"))
 		bound := func(pages int) {
-			failIf(t, s.writer.engine.(*engine.SQLite).Run(fmt.Sprint("PRAGMA max_page_count = ", pages)))
+			failIf(t, store.MostPages(s.Store, pages))
 		}
 		bound(1) // as many as there are
 		told := 0
@@ -149,10 +164,10 @@ func TestWhoWasToldOfAContactStaysInTheAudit(t *testing.T) {
 func TestAnotherKeyNamesAContactOtherwise(t *testing.T) {
 	var names []string
 	for range 2 {
-		s := openAt(t, filepath.Join(t.TempDir(), "n.db"))
-		one, err := s.AuditContact(lookedAt)
+		s := auditAt(t, filepath.Join(t.TempDir(), "n.db"))
+		one, err := s.Marks.Contact(lookedAt)
 		failIf(t, err)
-		again, err := s.AuditContact(lookedAt)
+		again, err := s.Marks.Contact(lookedAt)
 		failIf(t, err)
 		if one != again || !strings.HasPrefix(one, "contact ") || bytes.Contains([]byte(one), []byte(lookedAt)) {
 			t.Errorf("%q, then %q", one, again)

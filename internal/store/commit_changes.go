@@ -2,6 +2,8 @@ package store
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -9,13 +11,15 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store/chain"
+	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
 // What an operation changes it says here, where it makes the change, and it calls no counter itself. Each change is noted with those whom it
 // concerns, who have a part of the batch each: what is counted (package tally), receivers under webhooks_out (outgoing.go), parts that are being
-// cut (run_cuts.go), the audit (audit.go), and whoever waits for work. At the end of the transaction writeNoted has them write what was noted; after the commit
+// cut (run_cuts.go), the audit (package chain), and whoever waits for work. At the end of the transaction writeNoted has them write what was noted; after the commit
 // notifySubscribers wakes whoever waits. Metrics and the log come last, from the goroutine whose operation it was (observer.go).
 
 // writeNoted writes what was noted, in this order. The audit is the last that waits for anybody: others wait for who holds the end of its chain.
@@ -28,7 +32,7 @@ func (t *Tx) writeNoted() error {
 		err = t.cuts.write(t)
 	}
 	if err == nil {
-		err = t.audits.write(t)
+		err = t.writeAudit()
 	}
 	if at, waits := t.dues.earliest(); waits && err == nil {
 		err = t.peers.TellDue(t.Tx, at)
@@ -36,9 +40,29 @@ func (t *Tx) writeNoted() error {
 	return err
 }
 
+// writeAudit waits for whoever else writes to the audit, and then adds to it.
+func (t *Tx) writeAudit() error {
+	if t.audits.Empty() {
+		return nil
+	}
+	if err := t.Lock(chain.Lock); err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	return t.audits.Write(t.Tx, &t.Chain)
+}
+
+// Audit adds an entry behind the last one. Of two processes one waits for the other's commit.
+func (s *Store) Audit(ctx context.Context, e chain.Entry) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *Tx) error { t.Audit(&e); return nil })
+	return Wrap(err, "record in the audit")
+}
+
+// Audit says what was ordered. The entry gets its number and its place at the end of the transaction that does it.
+func (t *Tx) Audit(e *chain.Entry) { t.audits.Add(e) }
+
 // notifySubscribers tells, after a commit, what it left to do.
 func (w *writer) notifySubscribers() {
-	w.noteAudit(w.audits.end)
+	w.audits.Committed(&w.Chain)
 	w.recent.add(w.off)
 	w.dues.wakeWaiting(w.hooks.due)
 	w.polls.wakeWaiting(w.hooks.poll)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/calls"
+	"github.com/nudgewire/nudgewire/internal/store/chain"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/erased"
@@ -31,22 +32,22 @@ type writer struct {
 
 // shared is what the writers of one store have in common.
 type shared struct {
-	lastBlock  atomic.Int64 // when a contact was blocked last by this process, microseconds
-	recent     recentOff
-	marks      erased.Hashes
-	calls      calls.File
-	beat       nodes.Heartbeat
-	counted    tally.Known
-	auditWrote atomic.Pointer[auditEnd]                   // by this process; nil for nothing yet
-	renames    atomic.Pointer[[]Rename]                   // see rename.go; nil before they were read
-	restored   atomic.Pointer[Restoration]                // the newest; nil for none, and where it is only read
-	onDoubt    func(*messaging.Message) messaging.OnDoubt // see Options
-	points     func(account string, c messaging.Category, phone messaging.Phone) float64
-	clock      nodes.Clock
-	now        func() time.Time // the clock's, or Options.Now
-	hooks      hooks
-	tells      func(about, word string) []string // see Options; nil where nobody ever wants to know
-	bare       bool                              // what only people read is not written: counts, and what tells that an event is not read yet
+	lastBlock atomic.Int64 // when a contact was blocked last by this process, microseconds
+	recent    recentOff
+	Marks     erased.Hashes
+	calls     calls.File
+	beat      nodes.Heartbeat
+	counted   tally.Known
+	Chain     chain.Known
+	renames   atomic.Pointer[[]Rename]                   // see rename.go; nil before they were read
+	restored  atomic.Pointer[Restoration]                // the newest; nil for none, and where it is only read
+	onDoubt   func(*messaging.Message) messaging.OnDoubt // see Options
+	points    func(account string, c messaging.Category, phone messaging.Phone) float64
+	clock     nodes.Clock
+	now       func() time.Time // the clock's, or Options.Now
+	hooks     hooks
+	tells     func(about, word string) []string // see Options; nil where nobody ever wants to know
+	bare      bool                              // what only people read is not written: counts, and what tells that an event is not read yet
 }
 
 // hooks are called by the flusher after a commit, before its callers are answered.
@@ -74,7 +75,7 @@ type batch struct {
 	tally    tally.Tally
 	outgoing outgoing
 	cuts     cutNotes
-	audits   auditNotes
+	audits   chain.Notes
 
 	off         []cancelRequest
 	lookup      int64 // earliest time of a look-up left waiting; 0 for none
@@ -86,7 +87,7 @@ func (b *batch) begin() {
 	b.tally.Begin()
 	b.outgoing.begin()
 	b.cuts = b.cuts[:0]
-	b.audits = auditNotes{}
+	b.audits.Begin()
 	b.off, b.lookup, b.dues, b.polls = nil, 0, b.dues[:0], b.polls[:0]
 }
 

@@ -115,7 +115,7 @@ func (s *Store) Allow(ctx context.Context, phone messaging.Phone) error {
 			return err
 		} else if at > 0 {
 			n++
-			if err := t.Put(unmarkSQL, t.marks.Of(phone)); err != nil {
+			if err := t.Put(unmarkSQL, t.Marks.Of(phone)); err != nil {
 				return err
 			}
 		}

@@ -63,11 +63,11 @@ var markSQL = engine.SQL(`INSERT INTO forgotten (mark, at, by_hand) VALUES (?1, 
 
 // mark notes that a contact was forgotten, by a hash.
 func (t *Tx) mark(phone messaging.Phone, at, byHand int64) error {
-	if err := t.marks.Need(true); err != nil {
+	if err := t.Marks.Need(true); err != nil {
 		return err
 	}
-	t.marks.Any.Store(true)
-	err := t.Put(markSQL, t.marks.Of(phone), at, byHand)
+	t.Marks.Any.Store(true)
+	err := t.Put(markSQL, t.Marks.Of(phone), at, byHand)
 	return Wrap(err, "forget")
 }
 
@@ -133,19 +133,19 @@ func scanForgotten(r *engine.Row) (at int64, byHand, allowed bool) {
 
 // everForgotten is forgotten also of a contact that was allowed again since.
 func (t *Tx) everForgotten(phone messaging.Phone) (at int64, byHand, allowed bool, err error) {
-	if !t.marks.Any.Load() || phone == "" {
+	if !t.Marks.Any.Load() || phone == "" {
 		return 0, false, false, nil
 	}
 	err = t.Query(forgottenSQL, func(r *engine.Row) error {
 		at, byHand, allowed = scanForgotten(r)
 		return r.Err
-	}, t.marks.Of(phone))
+	}, t.Marks.Of(phone))
 	return at, byHand, allowed, Wrap(err, "who was forgotten")
 }
 
 // Forgotten is which of the phones are of contacts that were forgotten, and since when. It costs nothing while nobody was.
 func (s *Store) Forgotten(ctx context.Context, phones []messaging.Phone) (map[messaging.Phone]time.Time, error) {
-	if !s.marks.Any.Load() {
+	if !s.Marks.Any.Load() {
 		return nil, nil
 	}
 	out := map[messaging.Phone]time.Time{}
@@ -153,7 +153,7 @@ func (s *Store) Forgotten(ctx context.Context, phones []messaging.Phone) (map[me
 		by := make(map[string]messaging.Phone, len(some))
 		hashes := make([]string, len(some))
 		for i, p := range some {
-			hashes[i] = s.marks.Of(p)
+			hashes[i] = s.Marks.Of(p)
 			by[hashes[i]] = p
 		}
 		in, args := engine.ListOf(hashes)
@@ -172,20 +172,20 @@ var eraseEventSQL = engine.SQL(`UPDATE events SET phone = '', phone_problem = ?2
 
 // EraseEvent takes out of an event whom it is about. Its key stays known as one that was used.
 func (t *Tx) EraseEvent(id int64) error {
-	if err := t.marks.Need(true); err != nil {
+	if err := t.Marks.Need(true); err != nil {
 		return err
 	}
 	known, err := t.eventKey(id)
 	if err != nil {
 		return err
 	}
-	return t.Put(eraseEventSQL, id, messaging.ForgottenWords, t.marks.UsedKey(known.key), []byte{})
+	return t.Put(eraseEventSQL, id, messaging.ForgottenWords, t.Marks.UsedKey(known.key), []byte{})
 }
 
 // loadMarks reads the key where somebody is forgotten.
 func (s *Store) loadMarks(ctx context.Context) error {
 	return s.Rows(ctx, `SELECT mark FROM forgotten LIMIT 1`, nil, func(*engine.Row) error {
-		s.marks.Any.Store(true)
-		return s.marks.Need(false)
+		s.Marks.Any.Store(true)
+		return s.Marks.Need(false)
 	})
 }

@@ -26,10 +26,10 @@
 //
 // What knows SQLite and PostgreSQL, and no table, is package engine: how a statement is written for both, and the connections that run it. How
 // events, messages and runs stand in rows says package stored. What
-// is counted is added up by package tally, and which calls had begun when a process died is known by package calls.
+// is counted is added up by package tally, what is written into the audit by package chain, and which calls had begun when a process died is known by package calls.
 //
 // What only one feature needs stands in its folder, with its statements, as methods of its Records: package auth has who
-// may come in, report the numbers that people look at, history what happened to an event and a phone, contacts what events
+// may come in, report the numbers that people look at, history what happened to an event and a phone, audit who ordered what, contacts what events
 // say of people, alerts and outbox what is told to people and systems outside, privacy what is removed by its age, or because
 // its contact is to be forgotten, delivery/enricher the refresh tokens of look-ups. Their tables are in schema/schema.sql. Package
 // transfer copies all of it to another engine; package place opens both places for that. Who reads the data for long says package readers.

@@ -52,7 +52,7 @@ func (t *Tx) duplicateOf(p *encodedPlan, hash int64) (first messaging.EventID, e
 		if known, err = t.eventKey(ids[i]); err != nil {
 			break
 		}
-		if known.received >= since && known.connector == e.Connector && (sameKey(known.key, e.DedupeKey) || t.marks.IsUsed(known.key, e.DedupeKey) ||
+		if known.received >= since && known.connector == e.Connector && (sameKey(known.key, e.DedupeKey) || t.Marks.IsUsed(known.key, e.DedupeKey) ||
 			known.content != "" && sameKey(known.content, e.ContentKey)) {
 			first = messaging.EventID(ids[i])
 		}

@@ -45,7 +45,7 @@ func (t *Tx) optOut(e *messaging.Event, w *messaging.Proposal, id messaging.Even
 	case gone > 0 && byHand:
 		return "the contact stays blocked: a person did it, and only a person ends it", nil
 	case gone > 0:
-		if err := t.Put(unmarkSQL, t.marks.Of(w.Correlation.Phone)); err != nil {
+		if err := t.Put(unmarkSQL, t.Marks.Of(w.Correlation.Phone)); err != nil {
 			return "", fmt.Errorf("what the contact wants: %w", err)
 		}
 	}

@@ -63,7 +63,7 @@ func (a *atDue) prepare(t *Tx, found []claimed) ([]claimed, error) {
 	if len(busy) > 0 {
 		found = slices.DeleteFunc(found, func(d claimed) bool { return busy[d.Phone] })
 	}
-	if a.rules == nil && !t.marks.Any.Load() {
+	if a.rules == nil && !t.Marks.Any.Load() {
 		return found, nil
 	}
 	if err := a.readForgotten(t, found); err != nil || a.rules == nil {
@@ -74,14 +74,14 @@ func (a *atDue) prepare(t *Tx, found []claimed) ([]claimed, error) {
 
 // readForgotten finds out whom nothing may be sent because he was forgotten.
 func (a *atDue) readForgotten(t *Tx, found []claimed) error {
-	if !t.marks.Any.Load() {
+	if !t.Marks.Any.Load() {
 		return nil
 	}
 	var asked []*claimed
 	var marks [][]any
 	for i := range found {
 		if d := &found[i]; d.Category.Blockable() && d.facts.Blocked == "" && d.Phone != "" {
-			asked, marks = append(asked, d), append(marks, []any{t.marks.Of(d.Phone)})
+			asked, marks = append(asked, d), append(marks, []any{t.Marks.Of(d.Phone)})
 		}
 	}
 	err := t.QueryMany(forgottenSQL, marks, func(i int, r *engine.Row) error {

@@ -146,7 +146,7 @@ func (s *Store) holdsAgain(ctx context.Context) error {
 
 // loadServerMarks reads the marks of forgotten contacts, and the key that all nodes make them with.
 func (s *Store) loadServerMarks(ctx context.Context) error {
-	err := s.Rows(ctx, `SELECT key FROM forgotten_key`, nil, func(r *engine.Row) error { return s.marks.TakeKey(r.Text()) })
+	err := s.Rows(ctx, `SELECT key FROM forgotten_key`, nil, func(r *engine.Row) error { return s.Marks.TakeKey(r.Text()) })
 	if err != nil {
 		return err
 	}

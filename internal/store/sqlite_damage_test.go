@@ -24,7 +24,7 @@ func crashed(t *testing.T, commits int) (path string) {
 	from := filepath.Join(t.TempDir(), "nudgewire.db")
 	s := openAt(t, from)
 	// Nothing is moved into the database: the log holds everything.
-	s.writer.engine.(*engine.SQLite).KeepLog()
+	KeepLog(s)
 	for i := range commits {
 		p := testPlan(fmt.Sprint(i))
 		p.Event.ReceivedAt = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(i) * time.Second)
@@ -226,17 +226,25 @@ func TestAKillAloneRaisesNoAlarm(t *testing.T) {
 	})
 }
 
-// frameSize is that of a page in the log with its head, and logHead what stands before the first.
+// KeepLog has the log hold everything from now on.
+func KeepLog(s *Store) { s.writer.engine.(*engine.SQLite).KeepLog() }
+
+// MostPages bounds the file; one that is larger keeps what it has.
+func MostPages(s *Store, pages int) error {
+	return s.writer.engine.(*engine.SQLite).Run(fmt.Sprint("PRAGMA max_page_count = ", pages))
+}
+
+// FrameSize is that of a page in the log with its head, and logHead what stands before the first.
 const (
-	frameSize = 24 + sqlite.PageSize
+	FrameSize = 24 + sqlite.PageSize
 	logHead   = 32
 )
 
-// commitEnds lists the offsets behind the commits of a log.
-func commitEnds(log []byte) (ends []int) {
-	for at := logHead; at+frameSize <= len(log); at += frameSize {
+// CommitEnds lists the offsets behind the commits of a log.
+func CommitEnds(log []byte) (ends []int) {
+	for at := logHead; at+FrameSize <= len(log); at += FrameSize {
 		if binary.BigEndian.Uint32(log[at+4:]) != 0 {
-			ends = append(ends, at+frameSize)
+			ends = append(ends, at+FrameSize)
 		}
 	}
 	return ends

@@ -115,7 +115,7 @@ func TestALogThatWasCutOffBetweenTwoLooksIsSeen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Truncate(path+"-wal", 100*frameSize); err != nil {
+	if err := os.Truncate(path+"-wal", 100*FrameSize); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(e.Run("BEGIN IMMEDIATE"), e.Run("UPDATE counts SET value = value + 1"), e.Run("COMMIT")); err != nil {

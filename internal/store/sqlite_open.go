@@ -30,7 +30,7 @@ func (s *Store) openFile(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	defer func() { err = Wrap(err, "%s", path) }()
-	s.marks.Data, s.calls.Path = path, path+".calls"
+	s.Marks.Data, s.calls.Path = path, path+".calls"
 	c, err := engine.NewConnector(path)
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ func (s *Store) Anew(ctx context.Context, o Options) (*Store, error) {
 	err := s.calls.Close()
 	n := newStore(&o)
 	n.file, n.reads, n.scratch = s.file, s.reads.After(n.stepped.beforeReads()), true
-	n.marks.Data, n.calls.Path = s.file.path, s.calls.Path
+	n.Marks.Data, n.calls.Path = s.file.path, s.calls.Path
 	n.Readers.Guard, n.Readers.Checkpoint = s.Readers.Guard, s.Readers.Checkpoint
 	n.writer = newWriter(&n.shared, s.writer.engine)
 	if err == nil {

@@ -65,7 +65,7 @@ func (s *Store) Wipe(ctx context.Context, find *phones.Finder) (waits string, er
 	}
 	db := s.file.more.Single()
 	defer func() { err = errors.Join(err, db.Close()) }()
-	path := s.marks.Data
+	path := s.Marks.Data
 	if err := engine.EmptyLog(ctx, db); err != nil {
 		return "", err
 	}

@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/audit"
 	"github.com/nudgewire/nudgewire/internal/auth"
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/chain"
 )
 
 // apiTokens are kept by their hash, and end at once.
@@ -59,19 +60,19 @@ func (s suite) apiTokens(t *testing.T) {
 // audited grows by whole entries, in a chain.
 func (s suite) audited(t *testing.T) {
 	l := s.open(t)
-	chain(t, l, l)
+	auditOf(t, l, l)
 }
 
 // nodeAudit is one chain that two nodes add to.
 func (p pair) nodeAudit(t *testing.T) {
 	a, b := p.two(t)
-	chain(t, a, b)
+	auditOf(t, a, b)
 }
 
-func chain(t *testing.T, a, b *ledger) {
+func auditOf(t *testing.T, a, b *ledger) {
 	t.Helper()
 	const each, at = 20, 4
-	if n, last, err := a.VerifyAudit(a.ctx, 0, ""); n != 0 || last != "" || err != nil {
+	if n, last, err := (audit.Records{Store: a.Store}).Verify(a.ctx, 0, ""); n != 0 || last != "" || err != nil {
 		t.Errorf("an empty chain: %d %q %v", n, last, err)
 	}
 	var all sync.WaitGroup
@@ -79,46 +80,46 @@ func chain(t *testing.T, a, b *ledger) {
 		l := []*ledger{a, b}[i%2]
 		all.Go(func() {
 			for j := range each {
-				e := store.AuditEntry{At: noon, Who: fmt.Sprint("who ", i), Via: "token", Action: "POST /halt", Subject: "/halt", Detail: fmt.Sprint(j), Outcome: ""}
-				if _, err := l.Audit(l.ctx, e); err != nil {
+				e := chain.Entry{At: noon, Who: fmt.Sprint("who ", i), Via: "token", Action: "POST /halt", Subject: "/halt", Detail: fmt.Sprint(j), Outcome: ""}
+				if err := l.Audit(l.ctx, e); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	all.Wait()
-	n, last, err := b.VerifyAudit(b.ctx, 0, "")
+	n, last, err := audit.Records{Store: b.Store}.Verify(b.ctx, 0, "")
 	if n != each*at || len(last) != 64 || err != nil {
 		t.Fatalf("the chain: %d entries, %q, %v", n, last, err)
 	}
-	entries, err := a.AuditEntries(a.ctx, store.AuditSearch{Limit: 3})
+	entries, err := audit.Records{Store: a.Store}.Entries(a.ctx, audit.Search{Limit: 3})
 	if err != nil || len(entries) != 3 || entries[0].ID != n || entries[0].Hash != last || entries[2].ID != n-2 {
 		t.Errorf("the newest: %+v, %v", entries, err)
 	}
-	if more, err := a.AuditEntries(a.ctx, store.AuditSearch{Before: 3, Limit: 50}); err != nil || len(more) != 2 || more[0].ID != 2 {
+	if more, err := (audit.Records{Store: a.Store}).Entries(a.ctx, audit.Search{Before: 3, Limit: 50}); err != nil || len(more) != 2 || more[0].ID != 2 {
 		t.Errorf("those before the third: %+v, %v", more, err)
 	}
-	if _, _, err := a.VerifyAudit(a.ctx, n, last); err != nil {
+	if _, _, err := (audit.Records{Store: a.Store}).Verify(a.ctx, n, last); err != nil {
 		t.Errorf("with its last hash: %v", err)
 	}
-	wrong, is := errors.AsType[*store.AuditError](func() error { _, _, err := a.VerifyAudit(a.ctx, n+1, last); return err }())
+	wrong, is := errors.AsType[*audit.Error](func() error { _, _, err := audit.Records{Store: a.Store}.Verify(a.ctx, n+1, last); return err }())
 	if !is || wrong.ID != n+1 {
 		t.Errorf("one entry too few: %v", wrong)
 	}
-	wrong, is = errors.AsType[*store.AuditError](func() error { _, _, err := a.VerifyAudit(a.ctx, n-1, last); return err }())
+	wrong, is = errors.AsType[*audit.Error](func() error { _, _, err := audit.Records{Store: a.Store}.Verify(a.ctx, n-1, last); return err }())
 	if !is || wrong.ID != n-1 {
 		t.Errorf("another hash than is known: %v", wrong)
 	}
 	for _, subject := range []string{"config 3f2a", "/reload", "configs", "/config", "config"} {
-		if _, err := a.Audit(a.ctx, store.AuditEntry{At: noon, Who: "ann", Via: "process", Action: "start", Subject: subject}); err != nil {
+		if err := a.Audit(a.ctx, chain.Entry{At: noon, Who: "ann", Via: "process", Action: "start", Subject: subject}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	configs, err := b.AuditEntries(b.ctx, store.AuditSearch{Configs: true, Limit: 10})
+	configs, err := audit.Records{Store: b.Store}.Entries(b.ctx, audit.Search{Configs: true, Limit: 10})
 	if err != nil || len(configs) != 2 || configs[0].Subject != "/reload" || configs[1].Subject != "config 3f2a" {
 		t.Errorf("the configs: %+v, %v", configs, err)
 	}
-	if older, err := b.AuditEntries(b.ctx, store.AuditSearch{Configs: true, Before: configs[0].ID, Limit: 10}); err != nil || len(older) != 1 {
+	if older, err := (audit.Records{Store: b.Store}).Entries(b.ctx, audit.Search{Configs: true, Before: configs[0].ID, Limit: 10}); err != nil || len(older) != 1 {
 		t.Errorf("older configs: %+v, %v", older, err)
 	}
 }

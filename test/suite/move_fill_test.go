@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/auth"
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/pace"
 	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/chain"
 )
 
 // fillAll is a place that holds something of every kind: what is old and partly gone by its age, what ended, and what is under way.
@@ -53,8 +55,8 @@ func (l *ledger) fillOld() {
 	l.t.Helper()
 	l.tell("crm", "message.*", "run.*")
 	l.must(l.Rename(l.ctx, []store.Rename{{About: store.RenamedJob, Was: "former", Name: "later"}}))
-	l.must(l.SaveConfig(l.ctx, &store.Config{Version: "v1", Text: "api: {}", Files: []store.ConfigFile{{Name: "config.yaml", Text: "# ours\napi: {}"}, {Name: "more/a.yaml", Text: ""}}}, noon))
-	l.must(l.SaveConfig(l.ctx, &store.Config{Version: "v2", Text: "api: {rate: 1/s}"}, noon.Add(time.Hour)))
+	l.must(history.Records{Store: l.Store}.SaveConfig(l.ctx, &history.Config{Version: "v1", Text: "api: {}", Files: []history.ConfigFile{{Name: "config.yaml", Text: "# ours\napi: {}"}, {Name: "more/a.yaml", Text: ""}}}, noon))
+	l.must(history.Records{Store: l.Store}.SaveConfig(l.ctx, &history.Config{Version: "v2", Text: "api: {rate: 1/s}"}, noon.Add(time.Hour)))
 	for i := range 4 {
 		d := l.claimed(fmt.Sprint("old ", i), phone(movedPhone(i)))
 		l.mustFinish(d, messaging.StateAccepted)
@@ -192,7 +194,7 @@ func (l *ledger) fillKeepers() {
 	l.redact("left", "left-1", beforeMove)
 	l.must(l.CountUnused(l.ctx, messaging.UnusedRepeated, messaging.Event{Connector: "shop", Kind: "order.created"}))
 	for i := range 3 {
-		_, err := l.Audit(l.ctx, store.AuditEntry{At: beforeMove, Who: "ada", Via: "socket", Action: "POST /halt", Detail: fmt.Sprint("no ", i)})
+		err := l.Audit(l.ctx, chain.Entry{At: beforeMove, Who: "ada", Via: "socket", Action: "POST /halt", Detail: fmt.Sprint("no ", i)})
 		l.must(err)
 	}
 	for _, o := range l.outgoing("crm", movedAt, 3) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/audit"
 	"github.com/nudgewire/nudgewire/internal/contacts"
 	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/messaging"
@@ -148,7 +149,7 @@ func (w tales) rooms(phones []messaging.Phone) {
 	w.tell("tokens", tokens, err)
 	users, err := w.auth().Users(w.ctx)
 	w.tell("users", users, err)
-	length, end, err := w.VerifyAudit(w.ctx, 0, "")
+	length, end, err := audit.Records{Store: w.ledger.Store}.Verify(w.ctx, 0, "")
 	w.tell("audit", []any{length, end}, err)
 	w.tell("pauses", w.AccountHolds("", store.HeldSends), nil)
 	review, found, err := w.Restoration(w.ctx)
@@ -162,9 +163,9 @@ func (w tales) rooms(phones []messaging.Phone) {
 	row, err := w.ListRowsOf(w.ctx, movedPhone(1), "", 9)
 	w.tell("a row of a list", row, err)
 	var configs []string
-	err = w.Configs(w.ctx, func(version, text string) bool { configs = append(configs, version+text); return false })
+	err = history.Records{Store: w.ledger.Store}.Configs(w.ctx, func(version, text string) bool { configs = append(configs, version+text); return false })
 	w.tell("configs", configs, err)
-	files, err := w.ConfigFiles(w.ctx, "v1")
+	files, err := history.Records{Store: w.ledger.Store}.ConfigFiles(w.ctx, "v1")
 	w.tell("files of a config", files, err)
 	room, err := w.Room(w.ctx, messaging.QuotaQuestion{Now: movedAt, Per: 7 * day, Most: 20, Least: 1, Phones: phones})
 	w.tell("room", room, err)

@@ -9,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/audit"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/chain"
 )
 
 // redact stores an event by which a connector asks that all that came by it is forgotten.
@@ -37,9 +39,9 @@ func (l *ledger) openRedaction() store.Redaction {
 }
 
 // audited says how often the audit has an action.
-func (l *ledger) audited(action string) (n int, last store.AuditEntry) {
+func (l *ledger) audited(action string) (n int, last chain.Entry) {
 	l.t.Helper()
-	all, err := l.AuditEntries(l.ctx, store.AuditSearch{Limit: 1000})
+	all, err := audit.Records{Store: l.Store}.Entries(l.ctx, audit.Search{Limit: 1000})
 	l.must(err)
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Action == action {
@@ -49,8 +51,8 @@ func (l *ledger) audited(action string) (n int, last store.AuditEntry) {
 	return n, last
 }
 
-func byAda(action string) store.AuditEntry {
-	return store.AuditEntry{At: noon.Add(3 * time.Hour), Who: "ada", Via: "socket", Action: action, Subject: "connector shop"}
+func byAda(action string) chain.Entry {
+	return chain.Entry{At: noon.Add(3 * time.Hour), Who: "ada", Via: "socket", Action: action, Subject: "connector shop"}
 }
 
 // redactions are requests to forget all that came by a connector: a person decides, and marketing waits.
@@ -221,8 +223,8 @@ func (s suite) aContactThatAWebhookForgotIsAuditedOnce(t *testing.T) {
 		t.Errorf("%d in the audit: %+v, %v", n, e, err)
 	}
 	asked := slices.IndexFunc(orders, func(e privacy.Erasure) bool { return !e.Recorded })
-	about, err := l.AuditEntries(l.ctx, store.AuditSearch{Contact: orders[asked].Phone, Limit: 10})
-	if other, otherErr := l.AuditEntries(l.ctx, store.AuditSearch{Contact: ben, Limit: 10}); err != nil || len(about) != 1 || otherErr != nil || len(other) != 0 {
+	about, err := audit.Records{Store: l.Store}.Entries(l.ctx, audit.Search{Contact: orders[asked].Phone, Limit: 10})
+	if other, otherErr := (audit.Records{Store: l.Store}).Entries(l.ctx, audit.Search{Contact: ben, Limit: 10}); err != nil || len(about) != 1 || otherErr != nil || len(other) != 0 {
 		t.Errorf("%+v are about the contact, %+v about another one: %v, %v", about, other, err, otherErr)
 	}
 }

@@ -125,8 +125,36 @@ func (m *Hashes) Hash(text string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Contact is a contact as the audit names it: by as much of its mark as tells contacts apart. The key must be there.
-func (m *Hashes) Contact(phone messaging.Phone) string { return "contact " + m.Of(phone)[:16] }
+// Contact is a contact as the audit names it: by as much of its mark as tells contacts apart. Without the key nobody can try phones until
+// one fits, so forgetting a contact leaves its entries as they are.
+func (m *Hashes) Contact(phone messaging.Phone) (string, error) {
+	if err := m.Need(true); err != nil {
+		return "", err
+	}
+	return m.contact(phone), nil
+}
+
+// Known is Contact where a contact was ever named; "" where none was.
+func (m *Hashes) Known(phone messaging.Phone) (string, error) {
+	err := m.Need(false)
+	if _, none := errors.AsType[*LostKeyError](err); none && !m.Any.Load() {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return m.contact(phone), nil
+}
+
+func (m *Hashes) contact(phone messaging.Phone) string { return "contact " + m.Of(phone)[:16] }
+
+// Secret names a secret that stands in a config without telling it; "" where the key is lost.
+func (m *Hashes) Secret(text string) string {
+	if m.Need(true) != nil {
+		return ""
+	}
+	return m.Hash("config\x00" + text)[:16]
+}
 
 const usedKeys = messaging.ForgottenWords + ": "
 

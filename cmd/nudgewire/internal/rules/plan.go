@@ -15,6 +15,7 @@ import (
 	"github.com/nudgewire/nudgewire/cmd/nudgewire/internal/terminal"
 	"github.com/nudgewire/nudgewire/internal/app"
 	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/history"
 	"github.com/nudgewire/nudgewire/internal/refusal"
 	"github.com/nudgewire/nudgewire/internal/server"
 	"github.com/nudgewire/nudgewire/internal/simulation"
@@ -155,9 +156,9 @@ func (c commands) versionToLook(ctx context.Context, ask *server.Client, version
 	} else if err != nil {
 		return nil, err
 	}
-	var files []store.ConfigFile
+	var files []history.ConfigFile
 	for _, one := range kept.Files {
-		files = append(files, store.ConfigFile{Name: one.Name, Text: strings.Join(one.Lines, "\n")})
+		files = append(files, history.ConfigFile{Name: one.Name, Text: strings.Join(one.Lines, "\n")})
 	}
 	cfg, problems := config.ParseFilesWithoutSecrets(c.Config, files, os.LookupEnv)
 	if problems.Errors() > 0 {

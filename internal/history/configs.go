@@ -1,4 +1,4 @@
-package store
+package history
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 )
@@ -32,8 +33,8 @@ var (
 )
 
 // SaveConfig keeps a config. Saving a version again renews its time.
-func (s *Store) SaveConfig(ctx context.Context, c *Config, at time.Time) error {
-	err := s.Write(ctx, commit.LaneWork, func(t *Tx) error {
+func (s Records) SaveConfig(ctx context.Context, c *Config, at time.Time) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *store.Tx) error {
 		err := t.Put(saveConfigSQL, c.Version, c.Text, engine.Micro(at))
 		for i, f := range c.Files {
 			if err == nil {
@@ -42,41 +43,35 @@ func (s *Store) SaveConfig(ctx context.Context, c *Config, at time.Time) error {
 		}
 		return err
 	})
-	return Wrap(err, "save config %s", c.Version)
-}
-
-// SecretHash names a secret that stands in a config without telling it; "" where the key for it is lost: it is the
-// one by which those who were forgotten are known.
-func (s *Store) SecretHash(secret string) string {
-	if s.marks.Need(true) != nil {
-		return ""
-	}
-	return s.marks.Hash("config\x00" + secret)[:16]
+	return store.Wrap(err, "save config %s", c.Version)
 }
 
 // Config is a config that was used, as it was printed; ErrNotFound where none of that version is kept.
-func (s *Store) Config(ctx context.Context, version string) (text string, err error) {
+func (s Records) Config(ctx context.Context, version string) (text string, err error) {
 	err = messaging.ErrNotFound
 	read := s.Rows(ctx, `SELECT text FROM configs WHERE version = ?1`, []any{version}, func(r *engine.Row) error { text, err = r.Text(), nil; return r.Err })
 	if read != nil {
 		err = read
 	}
-	return text, Wrap(err, "config %s", version)
+	return text, store.Wrap(err, "config %s", version)
 }
 
 // ConfigFiles are the files of a config that was used; ErrNotFound where none of that version is kept.
-func (s *Store) ConfigFiles(ctx context.Context, version string) ([]ConfigFile, error) {
-	all, err := List(ctx, s, `SELECT name, text FROM config_files WHERE version = ?1 ORDER BY number`, []any{version},
+func (s Records) ConfigFiles(ctx context.Context, version string) ([]ConfigFile, error) {
+	all, err := store.List(ctx, s.Store, `SELECT name, text FROM config_files WHERE version = ?1 ORDER BY number`, []any{version},
 		func(r *engine.Row) (ConfigFile, error) { return ConfigFile{r.Text(), r.Text()}, r.Err })
 	if err == nil && len(all) == 0 {
 		err = messaging.ErrNotFound
 	}
-	return all, Wrap(err, "files of config %s", version)
+	return all, store.Wrap(err, "files of config %s", version)
 }
+
+// errEnough ends a walk early.
+var errEnough = errors.New("enough")
 
 // Configs calls each with the configs that were ever used, the newest first, until it says that
 // it has enough.
-func (s *Store) Configs(ctx context.Context, each func(version, text string) (enough bool)) error {
+func (s Records) Configs(ctx context.Context, each func(version, text string) (enough bool)) error {
 	err := s.Rows(ctx, `SELECT version, text FROM configs ORDER BY at DESC`, nil, func(r *engine.Row) error {
 		if each(r.Text(), r.Text()) {
 			return errEnough

@@ -1,4 +1,4 @@
-package store
+package audit_test
 
 import (
 	"database/sql"
@@ -8,7 +8,26 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nudgewire/nudgewire/internal/audit"
+	"github.com/nudgewire/nudgewire/internal/store"
+	"github.com/nudgewire/nudgewire/internal/store/chain"
 )
+
+func failIf(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func openAt(t *testing.T, path string) audit.Records {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Options{DSN: "sqlite:" + path})
+	failIf(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	return audit.Records{Store: s}
+}
 
 // Whoever changes the database by hand, an entry, its number or what lies between two of them, breaks the chain there.
 func TestAChangedAuditIsFound(t *testing.T) {
@@ -31,13 +50,12 @@ func TestAChangedAuditIsFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "n.db")
-			s, err := Open(t.Context(), Options{DSN: "sqlite:" + path})
-			failIf(t, err)
+			s := openAt(t, path)
 			for range 8 {
-				_, err := s.Audit(t.Context(), AuditEntry{At: time.Now(), Who: "ann", Via: "socket", Action: "POST /halt", Subject: "/halt", Detail: "{}"})
+				err := s.Audit(t.Context(), chain.Entry{At: time.Now(), Who: "ann", Via: "socket", Action: "POST /halt", Subject: "/halt", Detail: "{}"})
 				failIf(t, err)
 			}
-			_, last, err := s.VerifyAudit(t.Context(), 0, "")
+			_, last, err := s.Verify(t.Context(), 0, "")
 			failIf(t, err)
 			raw, err := sql.Open("sqlite3", path)
 			failIf(t, err)
@@ -46,8 +64,8 @@ func TestAChangedAuditIsFound(t *testing.T) {
 				failIf(t, err)
 			}
 			failIf(t, raw.Close())
-			_, _, err = s.VerifyAudit(t.Context(), 8, last)
-			wrong, is := errors.AsType[*AuditError](err)
+			_, _, err = s.Verify(t.Context(), 8, last)
+			wrong, is := errors.AsType[*audit.Error](err)
 			if is != (tt.at != 0) || is && wrong.ID != tt.at {
 				t.Errorf("it is said that %v, want entry %d", err, tt.at)
 			}
@@ -80,10 +98,8 @@ func TestAnEndThatWasCutOffIsToldAndStaysAHole(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, running %v", name, running), func(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "n.db")
 				s := openAt(t, path)
-				order := func() int64 {
-					id, err := s.Audit(t.Context(), AuditEntry{At: time.Now(), Who: "ann", Via: "socket", Action: "POST /halt"})
-					failIf(t, err)
-					return id
+				order := func() {
+					failIf(t, s.Audit(t.Context(), chain.Entry{At: time.Now(), Who: "ann", Via: "socket", Action: "POST /halt"}))
 				}
 				for range 8 {
 					order()
@@ -105,7 +121,7 @@ func TestAnEndThatWasCutOffIsToldAndStaysAHole(t *testing.T) {
 				}
 				broken := func(what string) {
 					t.Helper()
-					state, err := s.AuditState(t.Context())
+					state, err := s.State(t.Context())
 					failIf(t, err)
 					if state.Broken != want {
 						t.Errorf("%s: %q, want %q", what, state.Broken, want)
@@ -113,35 +129,35 @@ func TestAnEndThatWasCutOffIsToldAndStaysAHole(t *testing.T) {
 				}
 				verified := func(what string) {
 					t.Helper()
-					_, _, err := s.VerifyAudit(t.Context(), 0, "")
-					if _, is := errors.AsType[*AuditError](err); is != (want != "" || name == "it, and what noted") { // which the end does not show, and the chain does
+					_, _, err := s.Verify(t.Context(), 0, "")
+					if _, is := errors.AsType[*audit.Error](err); is != (want != "" || name == "it, and what noted") { // which the end does not show, and the chain does
 						t.Errorf("%s it is verified: %v", what, err)
 					}
 				}
 				broken("before it grows")
-				_, err = s.CheckAudit(t.Context())
+				_, err = s.Check(t.Context())
 				failIf(t, err)
 				broken("after a look")
 				order()
 				broken("after it grew")
 				verified("after it grew")
-				if state, err := s.CheckAudit(t.Context()); err != nil || (want != "") == state.Since.IsZero() {
+				if state, err := s.Check(t.Context()); err != nil || (want != "") == state.Since.IsZero() {
 					t.Errorf("once more: %+v, %v", state, err)
 				}
 				failIf(t, s.Close()) // a restart finds it as it was left
 				s = openAt(t, path)
 				broken("after a restart")
-				failIf(t, s.AcceptAudit(t.Context()))
-				state, err := s.AuditState(t.Context())
+				failIf(t, s.Accept(t.Context()))
+				state, err := s.State(t.Context())
 				if err != nil || state.Broken != "" {
 					t.Errorf("accepted: %+v, %v", state, err)
 				}
 				verified("once it is accepted")
-				found, err := s.AuditEntries(t.Context(), AuditSearch{Limit: 100})
+				found, err := s.Entries(t.Context(), audit.Search{Limit: 100})
 				failIf(t, err)
 				said := 0
 				for _, e := range found {
-					if e.Action == Broken {
+					if e.Action == chain.Broken {
 						said++
 					}
 				}
