@@ -22,6 +22,10 @@ NOSKIP = $(if $(CI)$(wildcard $(or $(NUDGEWIRE_PAYLOADS),../shared/payloads)),-n
 RAPID_SEED ?= 1
 export RAPID_SEED
 
+# A program with the race detector sleeps for a second before it ends, and the tests start hundreds.
+GORACE ?= atexit_sleep_ms=0
+export GORACE
+
 .PHONY: check part setup lint test nocgo generated bench fuzz score demo screenshots build release vulnerabilities
 check: part
 	$(PART) setup $(MAKE) -s setup

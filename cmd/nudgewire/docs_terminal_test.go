@@ -103,10 +103,17 @@ func (term *playedTerminal) run(place int, line, want string) {
 	}
 	ctx, cancel := context.WithTimeout(term.t.Context(), time.Minute)
 	defer cancel()
+	program, err := quickProgram()
+	if err != nil {
+		term.t.Fatal(err)
+	}
+	path := "PATH=" + filepath.Dir(program) + string(filepath.ListSeparator) + os.Getenv("PATH")
 	// What a daemon does takes a moment: the page shows what is there then.
 	var got string
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		out, err := term.command(ctx, line).CombinedOutput()
+		cmd := term.command(ctx, line)
+		cmd.Env = append(cmd.Env, path)
+		out, err := cmd.CombinedOutput()
 		if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
 			term.t.Fatalf("line %d: %s: %v", place, line, err)
 		}

@@ -17,6 +17,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(apart{m}, map[string]func(){"nudgewire": main})
 }
 
+// userCache is what apart hides.
+var userCache = os.Getenv("XDG_CACHE_HOME")
+
 // apart runs the tests where the notes that daemons leave for their user are nobody's.
 type apart struct{ *testing.M }
 
