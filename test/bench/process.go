@@ -55,7 +55,7 @@ func (l *lab) history(ctx context.Context, dir string, n int) error {
 
 func (l *lab) process(ctx context.Context, dir string) ([]reading, error) {
 	binary := filepath.Join(dir, "nudgewire")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, "github.com/nudgewire/nudgewire/cmd/nudgewire") //nolint:gosec // our own command
+	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/nudgewire/nudgewire/cmd/nudgewire") //nolint:gosec // our own command
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the binary: %w\n%s", err, out)
 	}
