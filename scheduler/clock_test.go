@@ -115,11 +115,21 @@ func TestEveryWallTimeFiresOnceInEveryZone(t *testing.T) {
 		t.Fatalf("only %d zones", len(names))
 	}
 	changes := 0
+	type change struct {
+		at            int64
+		before, after int
+	}
+	met := map[change]bool{}
 	for _, name := range names {
 		z := zone(t, name)
 		for _, edge := range edges(z) {
 			changes++
-			aroundAChange(t, name, z, edge)
+			// Zones whose clocks change at the same moment from and to the same time show the same minutes around it.
+			c := change{edge.Unix(), offsetOf(edge.Add(-time.Second).In(z)), offsetOf(edge.In(z))}
+			if !met[c] {
+				aroundAChange(t, name, z, edge)
+			}
+			met[c] = true
 		}
 	}
 	if changes < 200 {

@@ -15,7 +15,7 @@ func TestItIsNightSomewhereInTheDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	zones := hours.NewZones(london)
-	for now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC); now.Year() == 2026; now = now.Add(17 * time.Minute) {
+	for now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC); now.Year() == 2026; now = now.Add(97 * time.Minute) { // each time of day to a quarter of an hour, every week
 		far, text, err := night(now)
 		if err != nil {
 			t.Fatal(err)
