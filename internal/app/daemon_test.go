@@ -271,7 +271,7 @@ func (h *house) within(limit time.Duration, what string, ok func() bool) {
 		if ok() {
 			return
 		}
-		time.Sleep(max(5*time.Millisecond, 4*time.Since(asked))) // a slow machine has better to do than to be asked
+		time.Sleep(max(5*time.Millisecond, 9*time.Since(asked))) // a machine has better to do than to be asked: a tenth of one processor at most
 	}
 	h.t.Fatalf("waited in vain: %s", what)
 }

@@ -4,6 +4,6 @@ package app_test
 
 // The race detector makes rows ten times as slow: fewer of them, in smaller files, meet the same code.
 const (
-	longList = 20_000
-	longPart = 570_000
+	longList = 6_000
+	longPart = 171_000
 )

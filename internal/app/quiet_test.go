@@ -26,7 +26,11 @@ func nearlyAlways(t *testing.T) string {
 // of is the one message of a trigger to a phone, as it is shown; nil while there is none.
 func (h *house) of(trigger, phone string) *server.MessageView {
 	h.t.Helper()
-	for _, m := range h.messages() {
+	rows, err := server.ListMessages.Call(h.t.Context(), h.ask, server.ListQuery{Trigger: trigger, Limit: 1000})
+	if err != nil {
+		h.t.Fatalf("messages of %s: %v", trigger, err)
+	}
+	for _, m := range rows {
 		if m.Trigger == trigger && "+"+string(m.Phone) == phone {
 			one := h.show(m.ID)
 			return &one
