@@ -15,12 +15,16 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/test/testserver"
+	"github.com/nudgewire/nudgewire/test/tries"
 )
 
 // databases are of one server for all tests of this package.
 var databases testserver.Databases
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(databases.Exit)) }
+func TestMain(m *testing.M) {
+	tries.Set(tries.OfStores) // the command line, which is read later, has the last word
+	goleak.VerifyTestMain(m, goleak.Cleanup(databases.Exit))
+}
 
 func newDatabase(t testing.TB) string {
 	t.Helper()

@@ -8,7 +8,6 @@
 package suite
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,20 +15,14 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/nudgewire/nudgewire/test/testserver"
+	"github.com/nudgewire/nudgewire/test/tries"
 )
 
 // databases are of one server for all tests of this package.
 var databases testserver.Databases
 
-// checksOfStores is how often a property is tried that opens a store for each try. "make fuzz" tries more.
-const checksOfStores = "30"
-
 func TestMain(m *testing.M) {
-	if os.Getenv("RAPID_CHECKS") == "" {
-		if err := flag.Set("rapid.checks", checksOfStores); err != nil { // the command line still has the last word
-			panic(err)
-		}
-	}
+	tries.Set(tries.OfStores) // the command line, which is read later, has the last word
 	goleak.VerifyTestMain(m, goleak.Cleanup(databases.Exit))
 }
 
