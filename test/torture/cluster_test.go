@@ -14,18 +14,20 @@ import (
 )
 
 // TestTortureOfThreeNodes is what TestTorture is, with three nodes over one database, whose server is started anew in the middle.
+// One of them has the race detector: races are within a process, and each node does the same.
 // "go run ./test/torture -storage postgres://… -nodes 3 -for 1h" is more of it.
 func TestTortureOfThreeNodes(t *testing.T) {
-	report := tortureThreeNodes(t, Options{For: 15 * time.Second, Seed: 3, Rate: 15})
+	report := tortureThreeNodes(t, Options{Program: program, Others: quick, For: 15 * time.Second, Seed: 3, Rate: 15})
 	if report.Kills < 1 || report.Restarts < 1 || report.Reloads < 1 || report.Messages < 100 {
 		t.Errorf("too little happened to prove anything: %+v", report)
 	}
 }
 
 // TestThreeNodesKilledEveryTwoSeconds kills one of three nodes every two seconds, ready or not, and starts the server of their database
-// anew in the middle. NUDGEWIRE_TORTURE_WEBHOOKS=20000 is the long round of docs/scale.md: it goes on until so many were answered.
+// anew in the middle. It is about what a kill leaves behind, so the program has no race detector, with which it would mostly start: the
+// rounds of TestTorture and TestTortureOfThreeNodes have it. NUDGEWIRE_TORTURE_WEBHOOKS=20000 is the long round of docs/scale.md: it goes on until so many were answered.
 func TestThreeNodesKilledEveryTwoSeconds(t *testing.T) {
-	o := Options{For: 12 * time.Second, Seed: 4, Rate: 15, KillEvery: 2 * time.Second, Webhooks: 200}
+	o := Options{Program: quick, For: 12 * time.Second, Seed: 4, Rate: 15, KillEvery: 2 * time.Second, Webhooks: 200}
 	if text := os.Getenv("NUDGEWIRE_TORTURE_WEBHOOKS"); text != "" {
 		var err error
 		if o.Webhooks, err = strconv.Atoi(text); err != nil {
@@ -51,7 +53,7 @@ func tortureThreeNodes(t *testing.T, o Options) *Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Program, o.Folder, o.Storage, o.Nodes, o.Say = program, t.TempDir(), database, 3, t.Logf
+	o.Folder, o.Storage, o.Nodes, o.Say = t.TempDir(), database, 3, t.Logf
 	o.Restart = func(ctx context.Context) error { return errors.Join(server.Stop(), server.Start(ctx)) }
 	report, err := Run(t.Context(), o)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"syscall"
 	"time"
 
@@ -81,24 +82,23 @@ func run(ctx context.Context, args []string, out, log io.Writer) (err error) {
 // play builds the program where none was named, and plays the round.
 func (o Options) play(ctx context.Context) (_ *Report, err error) {
 	if o.Program == "" {
-		if o.Program, err = buildProgram(ctx, o.Folder); err != nil {
+		if o.Program, err = buildProgram(ctx, o.Folder, hasRaceDetector()); err != nil {
 			return nil, err
 		}
 	}
 	return Run(ctx, o)
 }
 
-// buildProgram builds nudgewire in a folder, with the race detector where torture itself has it.
-func buildProgram(ctx context.Context, folder string) (path string, err error) {
+// hasRaceDetector reports whether torture itself has the race detector.
+func hasRaceDetector() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
+
+// buildProgram builds nudgewire in a folder, with or without the race detector.
+func buildProgram(ctx context.Context, folder string, race bool) (path string, err error) {
 	path = filepath.Join(folder, "nudgewire")
-	args := []string{"build", "-o", path}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, one := range info.Settings {
-			if one.Key == "-race" && one.Value == "true" {
-				args = append(args, "-race")
-			}
-		}
-	}
+	args := []string{"build", fmt.Sprintf("-race=%t", race), "-o", path}
 	build := exec.CommandContext(ctx, "go", append(args, "github.com/nudgewire/nudgewire/cmd/nudgewire")...) //nolint:gosec // a path of its own
 	if said, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build nudgewire: %w\n%s", err, said)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 // Options say how long and how hard a round is.
 type Options struct {
 	Program string        // the nudgewire binary
+	Others  string        // that of all nodes but the first; Program where empty
 	Folder  string        // for its config, data and log; empty at the start
 	For     time.Duration // how long things break; what no rule put off may then take as long again
 	Seed    uint64        // decides the customers, the faults and their order
@@ -119,6 +121,9 @@ func (r *round) open(ctx context.Context) (err error) {
 	var hooks []string
 	for number := range max(1, r.Nodes) {
 		d := &daemon{program: r.Program, folder: r.Folder, storage: r.Storage}
+		if number > 0 {
+			d.program = cmp.Or(r.Others, r.Program)
+		}
 		if r.Storage == "" {
 			d.storage = "sqlite:" + filepath.Join(r.Folder, "nudgewire.db")
 		} else {

@@ -7,13 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 )
 
-// program is the nudgewire that all tests
-var program string
+// program is the nudgewire that tests play with, with the race detector where they have it, and quick is one that never has it: with it
+// everything takes five to ten times as long.
+var program, quick string
 
 func TestMain(m *testing.M) {
 	code, err := withProgram(m.Run)
@@ -31,7 +33,14 @@ func withProgram(tests func() int) (code int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	if program, err = buildProgram(context.Background(), folder); err != nil {
+	if program, err = buildProgram(context.Background(), folder, hasRaceDetector()); err != nil {
+		return 1, err
+	}
+	apart := filepath.Join(folder, "quick")
+	if err := os.Mkdir(apart, 0o700); err != nil {
+		return 1, err
+	}
+	if quick, err = buildProgram(context.Background(), apart, false); err != nil {
 		return 1, err
 	}
 	return tests(), nil
@@ -40,7 +49,7 @@ func withProgram(tests func() int) (code int, err error) {
 // TestTorture is forty seconds of kills, stops, reloads and faults, audited when nothing waits but what a rule holds back.
 // "go run ./test/torture -for 1h" is more of it.
 func TestTorture(t *testing.T) {
-	report, err := Run(t.Context(), Options{Program: program, Folder: t.TempDir(), For: 40 * time.Second, Seed: 3, Say: t.Logf})
+	report, err := Run(t.Context(), Options{Program: program, Folder: t.TempDir(), For: 40 * time.Second, Seed: 3, Rate: 15, Say: t.Logf})
 	if err != nil {
 		t.Fatal(err)
 	}
