@@ -34,9 +34,6 @@ func (p Phone) Spelled(sentAs string) string {
 	return string(p)
 }
 
-// Clone is the phone with bytes of its own, so that it keeps nothing else in memory.
-func (p Phone) Clone() Phone { return Phone(strings.Clone(string(p))) }
-
 // Masked is the phone as it may appear in logs, metrics and error texts: the first four
 // digits and the last two, the rest hidden ("4477******23"). A number of fewer than nine digits shows
 // nothing but its length.

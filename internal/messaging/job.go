@@ -120,9 +120,6 @@ const (
 	StopRestored  RunStop = "restored"  // the data was restored, and whoever had it may have gone on with the run
 )
 
-// RunStops lists them all.
-var RunStops = []RunStop{StopPerson, StopNewer, StopCanary, StopKey, StopDoubt, StopRejection, StopSize, StopConfig, StopRestored}
-
 // A RunWait is what a run waits for while it is uploading; WaitSource while it is built.
 type RunWait string
 
@@ -325,17 +322,11 @@ const (
 	PartExcluded  PartState = "excluded"  // nobody on it was left to send to when its turn came; final
 )
 
-// PartStates lists every state in the order of a part's life.
-var PartStates = []PartState{PartWaiting, PartUploading, PartAccepted, PartRejected, PartInDoubt, PartCancelled, PartExcluded}
-
 var partLaw = map[PartState][]PartState{
 	PartWaiting:   {PartUploading, PartRejected, PartCancelled, PartExcluded, PartInDoubt}, // in doubt once the data was restored
 	PartUploading: {PartWaiting, PartAccepted, PartRejected, PartInDoubt},
 	PartInDoubt:   {PartWaiting, PartAccepted, PartRejected}, // a person's word
 }
-
-// Final reports whether no one leaves the state.
-func (s PartState) Final() bool { return partLaw[s] == nil }
 
 // May reports whether a part in state s may become next.
 func (s PartState) May(next PartState) bool { return slices.Contains(partLaw[s], next) }

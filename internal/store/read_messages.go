@@ -287,13 +287,6 @@ func (s *Store) StoriesByID(ctx context.Context, ids []messaging.MessageID) (out
 	return out, s.addEnds(ctx, out)
 }
 
-// Attempts lists how the attempts at one message ended, in their order. A plain acceptance
-// leaves no row of its own; the message shows it.
-func (s *Store) Attempts(ctx context.Context, id messaging.MessageID) ([]messaging.Attempt, error) {
-	d, err := s.MessageStory(ctx, id)
-	return d.Attempts, err
-}
-
 // addEnds fills in the rest of the story of each message.
 func (s *Store) addEnds(ctx context.Context, list []MessageStory) error {
 	for part := range slices.Chunk(list, engine.PerList) {

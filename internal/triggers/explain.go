@@ -1,12 +1,9 @@
 package triggers
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
-	"github.com/nudgewire/nudgewire/internal/nearest"
 )
 
 // ClauseLine is one condition with what it saw.
@@ -68,18 +65,4 @@ func (s *Set) Silent(connector, kind string) []Silence {
 		}
 	}
 	return found
-}
-
-// NearestRef is the event, among all that the triggers name in full, that somebody may have
-// meant by text; "" for none.
-func (s *Set) NearestRef(text string) string {
-	var known []string
-	for _, r := range s.rules {
-		for _, p := range slices.Concat(r.on, r.cancelOn, r.stopOn) {
-			if p.connector != "*" && !p.open {
-				known = append(known, fmt.Sprintf("%s.%s", p.connector, p.kind))
-			}
-		}
-	}
-	return nearest.Of(text, known)
 }

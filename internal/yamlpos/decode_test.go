@@ -293,12 +293,12 @@ func TestNodesAreFoundByTheirPath(t *testing.T) {
 			t.Errorf("Node(%q) stands at %q, want %q", path, got, want)
 		}
 	}
-	if n := doc.Nearest("triggers.cart.send.template"); n.Path() != "triggers.cart" {
-		t.Errorf("Nearest stopped at %q", n.Path())
+	if n := doc.Nearest("triggers.cart.send.template"); n.path != "triggers.cart" {
+		t.Errorf("Nearest stopped at %q", n.path)
 	}
 	every(doc.Root(), func(n *Node) {
-		if doc.Node(n.Path()) != n {
-			t.Errorf("Node(%q) is another node", n.Path())
+		if doc.Node(n.path) != n {
+			t.Errorf("Node(%q) is another node", n.path)
 		}
 	})
 }
@@ -415,8 +415,8 @@ list:
 		t.Errorf("list[0].retries stands at %d:%d, want 3:29", line, col)
 	}
 	every(doc.Root(), func(n *Node) {
-		if doc.Node(n.Path()) != n {
-			t.Errorf("Node(%q) is another node", n.Path())
+		if doc.Node(n.path) != n {
+			t.Errorf("Node(%q) is another node", n.path)
 		}
 	})
 }

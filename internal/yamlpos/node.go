@@ -79,9 +79,6 @@ func (n *Node) Expanded() bool { return n.text != n.raw }
 // Pos is where the value begins, 1-based, the column in characters.
 func (n *Node) Pos() (line, col int) { return n.line, n.col }
 
-// Path names the value within the document: "triggers.abandoned-cart.if[0]"; "" for the root.
-func (n *Node) Path() string { return n.path }
-
 // Items are the items of a list, a single value being a list of one; nil for other kinds.
 func (n *Node) Items() []*Node {
 	switch n.kind {

@@ -36,15 +36,6 @@ func (o Ordered[T]) Get(key string) (value T, ok bool) {
 	return value, false
 }
 
-// Keys are the keys in the order of the file.
-func (o Ordered[T]) Keys() []string {
-	keys := make([]string, len(o))
-	for i, e := range o {
-		keys[i] = e.Key
-	}
-	return keys
-}
-
 // elem is the type of the values, for Schema and Reference.
 func (o Ordered[T]) elem() reflect.Type { return reflect.TypeFor[T]() }
 

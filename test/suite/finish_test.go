@@ -78,8 +78,7 @@ func (s suite) acceptanceStoresTheMessageInTheSameCommit(t *testing.T) {
 	want.AcceptedAt, want.StatusAt, want.NextPollAt = a.At, a.At, a.At.Add(5*time.Second)
 	same(t, "message", want, got)
 	same(t, "OnPoll", want.NextPollAt, l.lastCall(&l.poll))
-	attempts, err := l.Attempts(l.ctx, d.ID)
-	l.must(err)
+	attempts := l.attempts(d.ID)
 	same(t, "attempts", []messaging.Attempt{{MessageID: d.ID, Number: 1, State: messaging.StateAccepted, At: a.At}}, attempts)
 }
 
@@ -95,8 +94,7 @@ func (s suite) acceptanceWithoutAnIDCannotBeFollowed(t *testing.T) {
 	want.AcceptedAt, want.StatusAt, want.NextPollAt = a.At, a.At, time.Time{}
 	same(t, "message", want, m)
 	l.totals(map[string]int64{"messages_untracked": 1})
-	got, err := l.Attempts(l.ctx, d.ID)
-	l.must(err)
+	got := l.attempts(d.ID)
 	if len(got) != 1 || len(got[0].Answer) != 4096 || !strings.HasPrefix(got[0].Answer, `{"ok": true}`) {
 		t.Errorf("attempts %+v", got)
 	}
@@ -112,8 +110,7 @@ func (s suite) eachOtherEndIsKeptWithItsWords(t *testing.T) {
 			if got.State != state || got.Reason != a.Reason {
 				t.Errorf("%s: %s", got.State, got.Reason)
 			}
-			attempts, err := l.Attempts(l.ctx, d.ID)
-			l.must(err)
+			attempts := l.attempts(d.ID)
 			a.DroppedBy = "" // it is counted, and not kept
 			same(t, "attempts", []messaging.Attempt{a}, attempts)
 			if got := l.message(d.ID); got.Status != "" {
@@ -152,9 +149,9 @@ func (s suite) whatIsPutOffIsClaimedAgainAsTheNextAttempt(t *testing.T) {
 		t.Fatalf("claimed %+v", got)
 	}
 	l.mustFinish(got[0], messaging.StateAccepted)
-	attempts, err := l.Attempts(l.ctx, d.ID)
-	if err != nil || len(attempts) != 2 || attempts[0].State != messaging.StateWaiting || attempts[1].State != messaging.StateAccepted {
-		t.Errorf("attempts %+v (%v)", attempts, err)
+	attempts := l.attempts(d.ID)
+	if len(attempts) != 2 || attempts[0].State != messaging.StateWaiting || attempts[1].State != messaging.StateAccepted {
+		t.Errorf("attempts %+v", attempts)
 	}
 }
 
@@ -221,4 +218,12 @@ func (l *ledger) refused(d messaging.Message, state messaging.State, class messa
 		a.Message = &messaging.Message{ID: d.ID, ServiceID: messaging.ServiceID(fmt.Sprint(1000 + d.ID)), Status: messaging.StatusAccepted, NextPollAt: at}
 	}
 	l.must(l.Finish(l.ctx, a))
+}
+
+// attempts are how the attempts at one message ended, in their order.
+func (l *ledger) attempts(id messaging.MessageID) []messaging.Attempt {
+	l.t.Helper()
+	d, err := l.MessageStory(l.ctx, id)
+	l.must(err)
+	return d.Attempts
 }

@@ -76,8 +76,6 @@ func (w tales) messagesAndEvents() {
 	w.tell("messages", messages, err)
 	for i := range messages {
 		d := &messages[i]
-		attempts, err := w.Attempts(w.ctx, d.ID)
-		w.tell(fmt.Sprint("attempts of ", d.ID), attempts, err)
 		if d.Step > 0 {
 			facts, err := w.StepFacts(w.ctx, &d.Message)
 			w.tell(fmt.Sprint("step ", d.ID), facts, err)
