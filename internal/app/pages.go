@@ -62,7 +62,7 @@ func (a *App) rulesShown() []console.Rule {
 	var out []console.Rule
 	for _, name := range cfg.Triggers.Names() {
 		out = append(out, console.Rule{
-			Name: name, Mode: cfg.Triggers.ModeOf(name), Summary: cfg.Triggers.Summary(name), Sentences: cfg.Triggers.Tell(name), Stages: cfg.Triggers.Stages(name), Steps: cfg.Triggers.StepsOf(name), Source: cfg.Source(name),
+			Name: name, Mode: cfg.Triggers.ModeOf(name), Summary: cfg.Triggers.Summary(name), Sentences: cfg.Triggers.Tell(name), Stages: cfg.Triggers.Stages(name, cfg.Templates), Steps: cfg.Triggers.StepsOf(name), Source: cfg.Source(name),
 		})
 	}
 	return out

@@ -54,6 +54,11 @@ func (r ruleRow) Told() (out []toldAbout) {
 	return out
 }
 
+// Says reports whether the text of any of its messages is known.
+func (r ruleRow) Says() bool {
+	return slices.ContainsFunc(r.Stages, func(s triggers.Stage) bool { return s.Says != "" })
+}
+
 // toldAbout are sentences about one thing.
 type toldAbout struct {
 	About     string

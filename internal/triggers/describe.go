@@ -300,6 +300,24 @@ func (given *Send) what() string {
 	return messaging.Send{Template: given.Template, Campaign: given.Campaign}.What()
 }
 
+// says is what a phone shows of it, in the language of most contacts, with names where variables stand: `Hi [customer.first_name or "there"]`.
+func (given *Send) says(texts messaging.Templates, account, language string) string {
+	t := texts.Named(given.Template, messaging.AccountKey(account))
+	if t == nil || len(t.Languages) == 0 {
+		return given.Text
+	}
+	if language = cmp.Or(given.Language, language); !slices.Contains(t.Languages.Keys(), language) {
+		language = t.Languages[0].Key
+	}
+	variables := slices.Clone(given.Variables)
+	for i, v := range variables {
+		if oneValue.MatchString(v) {
+			variables[i] = "[" + valueOf(v) + "]"
+		}
+	}
+	return t.Filled(language, variables)
+}
+
 // sentence is what is sent: `the template "x" in en, with cart.url`.
 func (given *Send) sentence(language string) string {
 	var words string
@@ -335,10 +353,11 @@ type Stage struct {
 	Words string // `cart.updated from shopify`, `45 minutes`, `template "cart_reminder"`
 	If    string // what must hold then; "" for nothing
 	Ends  string // of a wait: the events that end it; "" for none
+	Says  string // of what is sent: what a phone shows, with the names of variables; "" where no text is declared
 }
 
-// Stages are a trigger as a line of time; nil for a trigger that the config does not have.
-func (s *Set) Stages(name string) []Stage {
+// Stages are a trigger as a line of time, with the texts that templates are declared with; nil for a trigger that the config does not have.
+func (s *Set) Stages(name string, texts messaging.Templates) []Stage {
 	i := slices.IndexFunc(s.rules, func(r *rule) bool { return r.Name == name })
 	if i < 0 {
 		return nil
@@ -358,7 +377,7 @@ func (s *Set) Stages(name string) []Stage {
 			}
 			out = append(out, Stage{Kind: "waits", Words: words, Ends: ends})
 		}
-		out = append(out, Stage{Kind: "sends", Words: given.what(), If: conditionsWords(conditions)})
+		out = append(out, Stage{Kind: "sends", Words: given.what(), If: conditionsWords(conditions), Says: given.says(texts, r.Account, s.speaks)})
 	}
 	if len(r.Steps) == 0 {
 		add(r.Wait, &r.Send, nil)

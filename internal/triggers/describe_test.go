@@ -157,8 +157,17 @@ func TestARuleIsALineOfTime(t *testing.T) {
 			"on: shopify.cart.updated\nsteps:\n- {wait: 1d, send: {template: a}}\n- {wait: {until: '10:00'}, if: 'previous.status == \"read\"', send: {template: b}}",
 			[]Stage{{Kind: "begins", Words: "cart.updated from shopify"}, {Kind: "waits", Words: "1 day"}, {Kind: "sends", Words: `template "a"`}, {Kind: "waits", Words: "until 10:00"}, {Kind: "sends", Words: `template "b"`, If: `previous.status is "read"`}},
 		},
+		"with its words": {
+			"on: shopify.order.paid\nsteps:\n- {send: {template: hello, variables: ['{{ customer.first_name | default: \"there\" }}', Sale]}}\n- {send: {template: hello, language: de, variables: ['{{ order.name }}', x]}}\n- {send: {template: bare}}",
+			[]Stage{{Kind: "begins", Words: "order.paid from shopify"}, {Kind: "sends", Words: `template "hello"`, Says: `Hi [customer.first_name or "there"]: Sale`}, {Kind: "sends", Words: `template "hello"`, Says: "Hallo [order.name]: x"}, {Kind: "sends", Words: `template "bare"`}},
+		},
+		"in a language of each contact": {
+			"on: shopify.order.paid\nsend: {template: hello, language: '{{ contact.language }}', variables: [a, b]}",
+			[]Stage{{Kind: "begins", Words: "order.paid from shopify"}, {Kind: "sends", Words: `template "hello"`, Says: "Hallo a: b"}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			texts := messaging.Templates{{Name: "hello", Languages: yamlpos.Ordered[string]{{Key: "de", Value: "Hallo {{1}}: {{2}}"}, {Key: "en", Value: "Hi {{1}}: {{2}}"}}}, {Name: "bare"}}
 			var rule Rule
 			if _, problems := yamlpos.Decode("t.yaml", []byte(tt.rule), &rule); problems.Err() != nil {
 				t.Fatal(problems)
@@ -168,10 +177,10 @@ func TestARuleIsALineOfTime(t *testing.T) {
 			if set == nil {
 				t.Fatal(faults)
 			}
-			if diff := cmp.Diff(tt.want, set.Stages("t")); diff != "" {
+			if diff := cmp.Diff(tt.want, set.Stages("t", texts)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			if set.Stages("other") != nil {
+			if set.Stages("other", texts) != nil {
 				t.Error("a trigger that is not there has stages")
 			}
 		})

@@ -34,7 +34,7 @@ export const pages = [
   {name: 'person-stopped', path: '/people?phone=%2B447700900110', heading: 'People', sees: ['Blocked', 'opted out', 'withdrawn', 'Last replies', 'STOP'], viewer: {path: '/people', sees: []}},
   {name: 'person-nobody', path: '/people?phone=%2B447700900999', heading: 'People', sees: ['See what was not taken'], viewer: {path: '/people', sees: []}},
   {name: 'triggers', path: '/triggers', heading: 'Triggers', sees: ['abandoned-cart', 'shadow', 'halted']},
-  {name: 'trigger', path: '/triggers/abandoned-cart', heading: 'abandoned-cart', sees: ['cart.total >= 50', 'cancel_on: shop.order.created']},
+  {name: 'trigger', path: '/triggers/abandoned-cart', heading: 'abandoned-cart', sees: ['Hi [customer.first_name or "there"], your cart is waiting for you: [cart.url]', 'cart.total >= 50', 'cancel_on: shop.order.created']},
   {name: 'trigger-halted', path: '/triggers/vip', heading: 'vip', sees: ['the offer is being rewritten']},
   {name: 'jobs', path: '/jobs', heading: 'Jobs', sees: ['spring-news', 'birthday', 'by hand', 'awaiting approval']},
   {name: 'job', path: '/jobs/spring-news', heading: 'spring-news', sees: ['Forecast'], viewer: {sees: [], hides: ['Forecast']}},
