@@ -156,9 +156,9 @@ func TestASimulationEqualsTheLedger(t *testing.T) {
 // A longer wait moves those who wait, and nobody else.
 func TestALongerWaitMovesWhoWaits(t *testing.T) {
 	rules, later := rulesOf(t, shop), rulesOf(t, strings.Replace(shop, "wait: 45m", "wait: 2h", 1))
-	past := month(t, &rules, 2000, 700)
+	past := month(t, &rules, 1000, 350)
 	got := compare(t, past, &rules, &later)
-	moved := int64(0)
+	moved, replaced := int64(0), 0
 	for _, c := range got.Changes {
 		switch {
 		case c.Trigger != "cart":
@@ -171,7 +171,12 @@ func TestALongerWaitMovesWhoWaits(t *testing.T) {
 			moved++
 		case c.Kind == simulation.Gone && c.Reason == "":
 			t.Errorf("nobody says why it is gone: %+v", c)
+		case strings.HasSuffix(c.Reason, ", of the same key, took its place while it waited"):
+			replaced++
 		}
+	}
+	if replaced == 0 {
+		t.Error("no second word about a cart met the longer wait")
 	}
 	// Nobody's message is where it was but those that wait for the morning in both.
 	if moved < 100 || moved != got.Triggers[0].Moved {

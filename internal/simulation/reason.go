@@ -3,6 +3,7 @@ package simulation
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"regexp"
 	"strconv"
 
@@ -62,9 +63,14 @@ func (r *reasoner) reasonOf(ctx context.Context, m messageKey, phone messaging.P
 		return "", err
 	}
 	for i := range story.Messages {
-		if one := &story.Messages[i]; one.Trigger == m.trigger && one.Step == m.step {
-			return r.real(waitsOr(&one.Message)), nil
+		one := &story.Messages[i]
+		if one.Trigger != m.trigger || one.Step != m.step {
+			continue
 		}
+		if one.EventID != number { // on_repeat: restart
+			return r.real(fmt.Sprintf("event %d, of the same key, took its place while it waited", one.EventID)), nil
+		}
+		return r.real(waitsOr(&one.Message)), nil
 	}
 	for i := range story.Decisions {
 		if d := &story.Decisions[i]; d.Trigger == m.trigger {
