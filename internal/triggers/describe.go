@@ -306,7 +306,8 @@ func (given *Send) says(texts messaging.Templates, account, language string) str
 	if t == nil || len(t.Languages) == 0 {
 		return given.Text
 	}
-	if language = cmp.Or(given.Language, language); !slices.Contains(t.Languages.Keys(), language) {
+	language = cmp.Or(given.Language, language)
+	if _, declared := t.Languages.Get(language); !declared {
 		language = t.Languages[0].Key
 	}
 	variables := slices.Clone(given.Variables)
