@@ -15,7 +15,7 @@ import (
 )
 
 // Records are the changes that wait for receivers, as a store has them. It writes them in the commit that makes them
-// (internal/store/outgoing.go).
+// (internal/store/outgoing).
 type Records struct{ *store.Store }
 
 var (

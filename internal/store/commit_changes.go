@@ -14,17 +14,21 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/chain"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/labels"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 )
 
 // What an operation changes it says here, where it makes the change, and it calls no counter itself. Each change is noted with those whom it
-// concerns, who have a part of the batch each: what is counted (package tally), receivers under webhooks_out (outgoing.go), parts that are being
+// concerns, who have a part of the batch each: what is counted (package tally), receivers under webhooks_out (package outgoing), parts that are being
 // cut (run_cuts.go), the audit (package chain), and whoever waits for work. At the end of the transaction writeNoted has them write what was noted; after the commit
 // notifySubscribers wakes whoever waits. Metrics and the log come last, from the goroutine whose operation it was (observer.go).
 
 // writeNoted writes what was noted, in this order. The audit is the last that waits for anybody: others wait for who holds the end of its chain.
 func (t *Tx) writeNoted() error {
-	err := t.outgoing.write(t)
+	var err error
+	if !t.outgoing.Empty() {
+		err = t.outgoing.Write(t.Tx, t.allocate)
+	}
 	if err == nil && !t.bare {
 		err = t.tally.Write(t.Tx)
 	}
@@ -34,7 +38,7 @@ func (t *Tx) writeNoted() error {
 	if err == nil {
 		err = t.writeAudit()
 	}
-	if at, waits := t.dues.earliest(); waits && err == nil {
+	if at, waits := t.dues.Earliest(); waits && err == nil {
 		err = t.peers.TellDue(t.Tx, at)
 	}
 	return err
@@ -64,13 +68,26 @@ func (t *Tx) Audit(e *chain.Entry) { t.audits.Add(e) }
 func (w *writer) notifySubscribers() {
 	w.audits.Committed(&w.Chain)
 	w.recent.add(w.off)
-	w.dues.wakeWaiting(w.hooks.due)
-	w.polls.wakeWaiting(w.hooks.poll)
-	w.outgoing.due.wakeWaiting(w.hooks.out)
+	w.dues.Tell(w.hooks.due)
+	w.polls.Tell(w.hooks.poll)
+	w.outgoing.Due.Tell(w.hooks.out)
 	if w.lookup != 0 && w.hooks.lookup != nil {
 		w.hooks.lookup(engine.Moment(w.lookup))
 	}
 }
+
+// Note notes a change if somebody wants to know it.
+func (t *Tx) Note(about, word string, change messaging.Change, filled bool) {
+	if t.tells == nil {
+		return
+	}
+	if to := t.tells(about, word); len(to) > 0 {
+		t.outgoing.Add(to, about+"."+word, change, filled)
+	}
+}
+
+// WakeReceiver has those who tell a receiver hear, after the commit, that something is due for it at that moment.
+func (t *Tx) WakeReceiver(name string, at int64) { t.outgoing.Due.Note(name, at, t.At) }
 
 // eventStored says that an event is new.
 func (t *Tx) eventStored(e *messaging.Event, received int64) {
@@ -131,21 +148,21 @@ func (t *Tx) decided(d *messaging.Decision, c *messaging.Contact, test string) {
 }
 
 // messageShadowed says that a message would have been queued, but for the mode of its trigger.
-func (t *Tx) messageShadowed(p *eventLabels) { t.countMessage(p, tally.HourShadowed, "") }
+func (t *Tx) messageShadowed(p *labels.Labels) { t.countMessage(p, tally.HourShadowed, "") }
 
 // messageQueued says that a message is new, and when it is due.
-func (t *Tx) messageQueued(id messaging.MessageID, p *eventLabels, due int64, reason string) {
+func (t *Tx) messageQueued(id messaging.MessageID, p *labels.Labels, due int64, reason string) {
 	t.tally.Totals.Add(tally.CountMessages, 1)
 	t.countMessage(p, tally.HourQueued, "")
 	t.Note(messaging.AboutMessage, string(messaging.StateWaiting), messaging.Change{Message: id, State: string(messaging.StateWaiting), Reason: reason}, false)
-	t.wakeSender(p.account, due)
-	if p.about == tally.AboutJob || p.name == messaging.ByHand { // it counts while it waits; what an event caused does once it is claimed
-		t.noteContact(p.phone, factSend)
+	t.wakeSender(p.Account, due)
+	if p.About == tally.AboutJob || p.Name == messaging.ByHand { // it counts while it waits; what an event caused does once it is claimed
+		t.noteContact(p.Phone, factSend)
 	}
 }
 
 // messageNamed says that the answer to an upload named a message, which is new.
-func (t *Tx) messageNamed(p *eventLabels) {
+func (t *Tx) messageNamed(p *labels.Labels) {
 	t.tally.Totals.Add(tally.CountFollowed, 1)
 	t.countMessage(p, string(messaging.StateAccepted), "")
 }
@@ -166,17 +183,17 @@ func (t *Tx) heldBack(v *messaging.Verdict) {
 
 // messageState says what a message became, when it was something before. waiting is that it waits once more. by is the Rule or the EndedBy by
 // which it was dropped or cancelled, and class that of the service's words, if they were the reason.
-func (t *Tx) messageState(id messaging.MessageID, p *eventLabels, state messaging.State, reason, by string, class messaging.ErrorClass) {
-	if !p.test {
+func (t *Tx) messageState(id messaging.MessageID, p *labels.Labels, state messaging.State, reason, by string, class messaging.ErrorClass) {
+	if !p.Test {
 		t.tally.Totals.Add(stateCounts[state], 1)
 	}
 	what := string(state)
 	if state == messaging.StateWaiting {
 		what = tally.HourAgain
-		t.noteContact(p.phone, factSend)
+		t.noteContact(p.Phone, factSend)
 	}
 	t.countMessage(p, what, cmp.Or(by, string(class)))
-	if state == messaging.StateRejected && !p.test {
+	if state == messaging.StateRejected && !p.Test {
 		t.tally.Rejected(string(state), reason, t.At)
 	}
 	if messaging.ToldState(state) {
@@ -194,13 +211,15 @@ var stateCounts = map[messaging.State]tally.Counter{
 }
 
 // mayHaveArrived says that a contact may have a message although it waits again, or has ended, at that time.
-func (t *Tx) mayHaveArrived(p *eventLabels, at int64) { t.peers.NoteRecipient(p.account, p.phone, at) }
+func (t *Tx) mayHaveArrived(p *labels.Labels, at int64) {
+	t.peers.NoteRecipient(p.Account, p.Phone, at)
+}
 
 // messageTaken says that the service took a message, or with answered false that a person says so.
-func (t *Tx) messageTaken(m *messaging.Message, p *eventLabels, answered bool) {
-	m.Phone, m.Account = p.phone, p.account
+func (t *Tx) messageTaken(m *messaging.Message, p *labels.Labels, answered bool) {
+	m.Phone, m.Account = p.Phone, p.Account
 	switch {
-	case p.test:
+	case p.Test:
 		t.countTest(p)
 	case answered && !m.Tracked():
 		t.tally.Totals.Add(tally.CountUntracked, 1)
@@ -219,7 +238,7 @@ func (t *Tx) messagePolled(p *messaging.Poll, l *polled) {
 
 // messageStatus says what the service told of a message at that time. before is its status until then, "" where it was just taken; p is asked
 // only where there is news.
-func (t *Tx) messageStatus(m *messaging.Message, before messaging.Status, n messaging.StatusNews, p *eventLabels, at time.Time) {
+func (t *Tx) messageStatus(m *messaging.Message, before messaging.Status, n messaging.StatusNews, p *labels.Labels, at time.Time) {
 	if n != (messaging.StatusNews{}) {
 		t.countNews(n, p, m, at)
 	}
@@ -274,21 +293,21 @@ func (t *Tx) partState(r *messaging.Run, p *messaging.Part, state messaging.Part
 }
 
 // countMessage counts what happened to a message. Tests are no part of any statistics.
-func (t *Tx) countMessage(p *eventLabels, what, class string) {
-	if p.test {
+func (t *Tx) countMessage(p *labels.Labels, what, class string) {
+	if p.Test {
 		return
 	}
-	t.tally.Hours.Add(tally.HourKey{About: p.about, What: what, Name: p.name, Detail: p.template, Country: p.country, Class: class}, 1)
+	t.tally.Hours.Add(tally.HourKey{About: p.About, What: what, Name: p.Name, Detail: p.Template, Country: p.Country, Class: class}, 1)
 }
 
 // countTest counts a test that the service took, and what it costs.
-func (t *Tx) countTest(p *eventLabels) {
-	k := tally.HourKey{About: p.about, What: tally.HourTested, Name: p.name, Detail: p.template, Country: p.country}
+func (t *Tx) countTest(p *labels.Labels) {
+	k := tally.HourKey{About: p.About, What: tally.HourTested, Name: p.Name, Detail: p.Template, Country: p.Country}
 	t.tally.Hours.Add(k, 1)
 	if t.points == nil {
 		return
 	}
-	if points := thousandths(t.points(p.account, p.category, p.phone)); points > 0 {
+	if points := thousandths(t.points(p.Account, p.Category, p.Phone)); points > 0 {
 		k.What = tally.HourTestCost
 		t.tally.Hours.Add(k, points)
 	}
@@ -298,8 +317,8 @@ func (t *Tx) countTest(p *eventLabels) {
 func thousandths(points float64) int64 { return int64(math.Round(points * 1000)) }
 
 // countNews counts what is new in a message.
-func (t *Tx) countNews(n messaging.StatusNews, p *eventLabels, m *messaging.Message, at time.Time) {
-	if p.test {
+func (t *Tx) countNews(n messaging.StatusNews, p *labels.Labels, m *messaging.Message, at time.Time) {
+	if p.Test {
 		return
 	}
 	if n.Sent {
@@ -331,14 +350,14 @@ func (t *Tx) countNews(n messaging.StatusNews, p *eventLabels, m *messaging.Mess
 
 // wakeSender says that a message of an account now waits for at.
 func (t *Tx) wakeSender(account string, at int64) {
-	t.dues.note(account, at, t.At)
+	t.dues.Note(account, at, t.At)
 	t.peers.LowWater().Lower(account, at)
 }
 
 // wakeTracker says that a message of an account now waits to be asked about; 0 is that it does not.
 func (t *Tx) wakeTracker(account string, at int64) {
 	if at != 0 {
-		t.polls.note(account, at, t.At)
+		t.polls.Note(account, at, t.At)
 	}
 }
 

@@ -13,8 +13,10 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/erased"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
 	"github.com/nudgewire/nudgewire/internal/store/numbers"
+	"github.com/nudgewire/nudgewire/internal/store/outgoing"
 	"github.com/nudgewire/nudgewire/internal/store/peers"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
+	"github.com/nudgewire/nudgewire/internal/store/waits"
 )
 
 // A writer runs one transaction after the other, on one connection. It belongs to one flusher alone and needs no lock.
@@ -73,19 +75,19 @@ type scratch struct {
 // A batch is what the operations of one transaction add up, and what is told after it.
 type batch struct {
 	tally    tally.Tally
-	outgoing outgoing
+	outgoing outgoing.Notes
 	cuts     cutNotes
 	audits   chain.Notes
 
 	off         []cancelRequest
 	lookup      int64 // earliest time of a look-up left waiting; 0 for none
-	dues, polls waits
+	dues, polls waits.Waits
 }
 
 // begin makes the batch empty, and keeps its room.
 func (b *batch) begin() {
 	b.tally.Begin()
-	b.outgoing.begin()
+	b.outgoing.Begin()
 	b.cuts = b.cuts[:0]
 	b.audits.Begin()
 	b.off, b.lookup, b.dues, b.polls = nil, 0, b.dues[:0], b.polls[:0]
@@ -136,53 +138,4 @@ func (t *Tx) allocate(of numbers.Sequence) (id int64, err error) {
 func (t *Tx) find(first, last, hash int64) (ids []int64, err error) {
 	t.found, err = t.peers.Find(t.Tx, first, last, hash, t.found[:0])
 	return t.found, err
-}
-
-// waits are the earliest times that something waits for, by account.
-type waits []wait
-
-// A wait has two times, because whoever hears that something is due already does not look for what comes
-// after it: a sequence whose first step is due at once has its second one in the same commit.
-type wait struct {
-	account   string
-	at, ahead int64 // the earliest, and the earliest that is to come; 0 for none of these
-}
-
-func (w *waits) note(account string, at, now int64) {
-	ahead := int64(0)
-	if at > now {
-		ahead = at
-	}
-	for i := range *w {
-		if one := &(*w)[i]; one.account == account {
-			one.at = min(one.at, at)
-			if ahead != 0 && (one.ahead == 0 || ahead < one.ahead) {
-				one.ahead = ahead
-			}
-			return
-		}
-	}
-	*w = append(*w, wait{account, at, ahead})
-}
-
-// earliest is the earliest of all times; ok is false where nothing waits.
-func (w waits) earliest() (at int64, ok bool) {
-	for i, one := range w {
-		if i == 0 || one.at < at {
-			at = one.at
-		}
-	}
-	return at, len(w) > 0
-}
-
-func (w waits) wakeWaiting(hook func(account string, at time.Time)) {
-	if hook == nil {
-		return
-	}
-	for _, one := range w {
-		hook(one.account, engine.Moment(one.at))
-		if one.ahead > one.at {
-			hook(one.account, engine.Moment(one.ahead))
-		}
-	}
 }

@@ -26,7 +26,7 @@
 //
 // What knows SQLite and PostgreSQL, and no table, is package engine: how a statement is written for both, and the connections that run it. How
 // events, messages and runs stand in rows says package stored. What
-// is counted is added up by package tally, what is written into the audit by package chain, and which calls had begun when a process died is known by package calls.
+// is counted is added up by package tally (labels has what tells messages apart), what webhooks out tell is noted by package outgoing, what is written into the audit by package chain, and which calls had begun when a process died is known by package calls.
 //
 // What only one feature needs stands in its folder, with its statements, as methods of its Records: package auth has who
 // may come in, report the numbers that people look at, history what happened to an event and a phone, audit who ordered what, contacts what events

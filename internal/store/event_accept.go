@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/labels"
 	"github.com/nudgewire/nudgewire/internal/store/numbers"
 	"github.com/nudgewire/nudgewire/internal/store/peers"
 	"github.com/nudgewire/nudgewire/internal/store/reach"
@@ -334,7 +335,7 @@ func (t *Tx) decide(p *encodedPlan, i int, id messaging.EventID, settle Settle) 
 	}
 	t.decided(&d, &p.plan.Event.Contact, proposal.Message.Test)
 	if d.Outcome == messaging.Shadowed {
-		of := labelsOf(int64(id), d.Trigger, templateOf(&proposal.Message.Send), p.plan.Event.Contact.Phone)
+		of := labels.Of(int64(id), d.Trigger, labels.TemplateOf(&proposal.Message.Send), p.plan.Event.Contact.Phone)
 		t.messageShadowed(&of)
 	}
 	return d, nil
@@ -368,7 +369,7 @@ func (t *Tx) carryOut(p *encodedPlan, i int, id messaging.EventID, done *messagi
 		}
 		d.state = messaging.StateCancelled
 		t.foreseen.cancels = append(t.foreseen.cancels, []any{int64(c), byEvent(e, id), t.At})
-		t.messageState(c, &d.eventLabels, messaging.StateCancelled, byEvent(e, id), messaging.EndedByEvent, "")
+		t.messageState(c, &d.Labels, messaging.StateCancelled, byEvent(e, id), messaging.EndedByEvent, "")
 	}
 	for _, c := range done.CallOff {
 		if err := t.requestCancel(c, byEvent(e, id)); err != nil {
@@ -430,8 +431,8 @@ func (t *Tx) insertMessage(proposal *messaging.Proposal, ready *readyProposal, w
 
 // queued makes a new message known, by its key and by its phone.
 func (t *Tx) queued(id int64, ready *readyProposal, of messaging.Correlation, d *messaging.Message, due int64) error {
-	p := labelsOf(1, of.Trigger, templateOf(&d.Send), d.Phone)
-	p.account, p.test = d.Account, d.Test != ""
+	p := labels.Of(1, of.Trigger, labels.TemplateOf(&d.Send), d.Phone)
+	p.Account, p.Test = d.Account, d.Test != ""
 	t.messageQueued(messaging.MessageID(id), &p, due, "")
 	if !t.triggers[of.Trigger] {
 		if err := t.nameTrigger(of.Trigger); err != nil {

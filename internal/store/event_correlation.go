@@ -9,6 +9,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/labels"
 	"github.com/nudgewire/nudgewire/internal/store/peers"
 	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
@@ -160,11 +161,11 @@ func (t *Tx) matter(a *asked) (m matter) {
 		gone := false
 		for _, id := range t.foreseen.ids[hash] {
 			d := t.foreseen.rows[id]
-			if d == nil || d.phone.IsMasked() {
+			if d == nil || d.Phone.IsMasked() {
 				gone = true
 				continue
 			}
-			if d.test {
+			if d.Test {
 				continue // it is of no matter
 			}
 			own, byPerson, means := a.means(d)
@@ -195,7 +196,7 @@ func (a *asked) means(d *correlatedRow) (own, byPerson, means bool) {
 	c := &a.w.Correlation
 	own = sameKey(d.key, c.Key)
 	switch {
-	case c.Key == "" && d.phone != c.Phone:
+	case c.Key == "" && d.Phone != c.Phone:
 		return own, false, false // another correlation key with the same hash
 	case own:
 		return own, false, true
@@ -204,7 +205,7 @@ func (a *asked) means(d *correlatedRow) (own, byPerson, means bool) {
 	case c.Key == "", d.matters(a.w):
 		return own, false, true
 	}
-	byPerson = d.key == "" && d.phone == c.Phone
+	byPerson = d.key == "" && d.Phone == c.Phone
 	return own, byPerson, byPerson
 }
 
@@ -253,21 +254,21 @@ func (m *matter) newestStep() int64 {
 // A correlatedRow is a message as its correlation key sees it.
 type correlatedRow struct {
 	messaging.Waiting
-	eventLabels
+	labels.Labels
 	state        messaging.State
 	trigger, key string
 	others       string // its other keys, by line
 	claimed      time.Time
 }
 
-var correlatedSQL = engine.SQL(`SELECT id, state, trigger_name, correlation_key, other_keys, due_at, created_at, claimed_at, event_at, restarts, step, ` + labelColumns + `
+var correlatedSQL = engine.SQL(`SELECT id, state, trigger_name, correlation_key, other_keys, due_at, created_at, claimed_at, event_at, restarts, step, ` + labels.Columns + `
 		FROM messages WHERE id = ?1 {{for update}}`)
 
 func scanCorrelated(r *engine.Row) (d correlatedRow) {
 	d.ID, d.state = messaging.MessageID(r.Int()), messaging.State(r.Text())
 	d.trigger, d.key, d.others = r.Text(), r.Text(), r.Text()
 	d.DueAt, d.CreatedAt, d.claimed, d.EventAt, d.Restarts = r.Time(), r.Time(), r.Time(), r.Time(), int(r.Int())
-	d.Step, d.eventLabels = int(r.Int()), scanLabels(r)
+	d.Step, d.Labels = int(r.Int()), labels.Scan(r)
 	return d
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/labels"
 )
 
 // A message that is being sent, or is in doubt, cannot be cancelled: it may be on its way to the phone.
@@ -89,7 +90,7 @@ func (t *Tx) requeueMessage(d *messaging.Message, c requeue) (messaging.State, e
 		err = fmt.Errorf("message %d: %w", d.ID, messaging.ErrClaimLost)
 	}
 	d.State, d.Reason = state, reason
-	p := labelsOfMessage(d)
+	p := labels.OfMessage(d)
 	if c.doubtful {
 		t.mayHaveArrived(&p, c.at)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
+	"github.com/nudgewire/nudgewire/internal/store/labels"
 	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
@@ -272,7 +273,7 @@ var dropSQL = engine.SQL(`UPDATE messages SET state = 'dropped', reason = ?2, up
 		WHERE id = ?1 AND state{{checked}} = 'waiting'`)
 
 func (t *Tx) dropMessage(d *claimed, v *messaging.Verdict, now time.Time) error {
-	p := labelsOfMessage(&d.Message)
+	p := labels.OfMessage(&d.Message)
 	t.messageState(d.ID, &p, messaging.StateDropped, v.Reason, v.Rule, "")
 	return t.Put(dropSQL, int64(d.ID), v.Reason, engine.Micro(now))
 }

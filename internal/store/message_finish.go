@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/plain"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/labels"
 	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
@@ -78,15 +79,15 @@ const endCall = `UPDATE messages SET state = ?4, reason = ?5, updated_at = ?6, l
 var (
 	// An owner stays on a message in doubt, so that the late answer of the same attempt is known.
 	finishSQL = engine.SQL(endCall + `
-		WHERE id = ?1 AND state{{checked}} = 'sending' AND owner = ?2 AND attempt = ?3 RETURNING ` + labelColumns)
+		WHERE id = ?1 AND state{{checked}} = 'sending' AND owner = ?2 AND attempt = ?3 RETURNING ` + labels.Columns)
 	finishLateSQL = engine.SQL(endCall + `
-		WHERE id = ?1 AND state{{checked}} IN ('in_doubt', 'waiting') AND owner = ?2 AND attempt = ?3 RETURNING ` + labelColumns)
+		WHERE id = ?1 AND state{{checked}} IN ('in_doubt', 'waiting') AND owner = ?2 AND attempt = ?3 RETURNING ` + labels.Columns)
 )
 
 // finishAll ends claims. lost says of each that its attempt does not hold it any more.
 func (t *Tx) finishAll(all []*messaging.Attempt) (lost []error, err error) {
 	lost = make([]error, len(all))
-	of := make([]*eventLabels, len(all)) // nil of what is not held
+	of := make([]*labels.Labels, len(all)) // nil of what is not held
 	messages := make([]messaging.Message, len(all))
 	waits := make([]messaging.Message, len(all))
 	var ended, late, again []int
@@ -105,7 +106,7 @@ func (t *Tx) finishAll(all []*messaging.Attempt) (lost []error, err error) {
 			args[n] = append([]any{int64(a.MessageID), a.Owner, int64(a.Number), string(a.State), a.Reason, engine.Micro(a.At)}, serviceArgs(&messages[i])...)
 		}
 		return t.QueryMany(s, args, func(n int, r *engine.Row) error {
-			p := scanLabels(r)
+			p := labels.Scan(r)
 			of[some[n]] = &p
 			return r.Err
 		})
@@ -134,7 +135,7 @@ func (t *Tx) finishAll(all []*messaging.Attempt) (lost []error, err error) {
 		if a.State == messaging.StateWaiting {
 			held, err = t.finishWaiting(a, &waits[i])
 		} else if held {
-			phone, test = of[i].phone, of[i].test
+			phone, test = of[i].Phone, of[i].Test
 			err = t.finished(a, of[i], &messages[i])
 		}
 		switch {
@@ -149,7 +150,7 @@ func (t *Tx) finishAll(all []*messaging.Attempt) (lost []error, err error) {
 }
 
 // finished writes what follows from the end of a claim, but for one that waits again. m is what the service took.
-func (t *Tx) finished(a *messaging.Attempt, p *eventLabels, m *messaging.Message) error {
+func (t *Tx) finished(a *messaging.Attempt, p *labels.Labels, m *messaging.Message) error {
 	t.messageState(a.MessageID, p, a.State, a.Reason, a.DroppedBy, a.Class)
 	plain := a.State == messaging.StateAccepted && a.Reason == "" && a.Message != nil && a.Message.Tracked()
 	if !plain {

@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/labels"
 	"github.com/nudgewire/nudgewire/internal/store/numbers"
 	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
@@ -80,8 +81,8 @@ func (t *Tx) follow(r *messaging.Run, p *messaging.Part, first func(string, time
 		if p.Phones != nil {
 			phone, _ = messaging.PhoneOf(p.Phones[i])
 		}
-		of := labelsOf(0, r.Job, r.CampaignName, phone)
-		of.account = r.Account
+		of := labels.Of(0, r.Job, r.CampaignName, phone)
+		of.Account = r.Account
 		t.messageNamed(&of)
 		err := t.Put(insertNamedSQL, append([]any{
 			int64(m.ID), int64(p.RunID), int64(p.Number), r.Job, string(phone), string(cmp.Or(r.Category, messaging.Marketing)), r.Account, send, r.Config, t.At,

@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/labels"
 	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
@@ -57,7 +58,7 @@ func (s *Store) claimPolls(ctx context.Context, account string, now time.Time, l
 
 var (
 	polledSQL     = engine.SQL(`SELECT ` + stored.FollowedColumns + ` FROM messages WHERE id = ?1 {{for update}}`)
-	labelsSQL     = engine.SQL(`SELECT ` + labelColumns + ` FROM messages WHERE id = ?1`)
+	labelsSQL     = engine.SQL(`SELECT ` + labels.Columns + ` FROM messages WHERE id = ?1`)
 	finishPollSQL = engine.SQL(`UPDATE messages SET status = ?2, error = ?3, error_class = ?4, status_at = ?5, told_at = ?6, next_poll_at = ?7, polls = ?8,
 			sent_at = ?9, delivered_at = ?10, read_at = ?11, failed_at = ?12
 		WHERE id = ?1`)
@@ -106,7 +107,7 @@ func (t *Tx) finishPolls(s *Store, all []*messaging.Poll) (lost []error, err err
 		}
 	}
 	if err == nil {
-		err = t.QueryMany(labelsSQL, told, func(n int, r *engine.Row) error { looks[places[n]].of = scanLabels(r); return r.Err })
+		err = t.QueryMany(labelsSQL, told, func(n int, r *engine.Row) error { looks[places[n]].of = labels.Scan(r); return r.Err })
 	}
 	for i, p := range all {
 		if err == nil && looks[i].before == "" {
@@ -123,7 +124,7 @@ type polled struct {
 	message messaging.Message
 	before  messaging.Status
 	news    messaging.StatusNews
-	of      eventLabels // where there is news
+	of      labels.Labels // where there is news
 }
 
 func (t *Tx) finishPoll(s *Store, p *messaging.Poll, l *polled) error {

@@ -9,6 +9,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/calls"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/labels"
 	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
@@ -150,7 +151,7 @@ func (t *Tx) lapse(d *messaging.Message, now time.Time, owner string, known bool
 		if d.InDoubt(rule) == messaging.DoubtDrop {
 			state, by, reason = messaging.StateDropped, messaging.EndedByDoubt, reason+"; it is let be, as on_doubt says"
 		}
-		p := labelsOfMessage(d)
+		p := labels.OfMessage(d)
 		if state == messaging.StateDropped {
 			t.mayHaveArrived(&p, engine.Micro(now))
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/labels"
 	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
@@ -27,7 +28,7 @@ var cancelSQL = engine.SQL(`UPDATE messages SET state = 'cancelled', reason = ?2
 func (t *Tx) cancelOne(d *messaging.Message, reason, by string) error {
 	n, err := t.Exec(cancelSQL, int64(d.ID), reason, t.At)
 	if n > 0 {
-		p := labelsOfMessage(d)
+		p := labels.OfMessage(d)
 		t.messageState(d.ID, &p, messaging.StateCancelled, reason, by, "")
 	}
 	return err
@@ -82,7 +83,7 @@ func (t *Tx) resolveOne(d *messaging.Message, r messaging.Resolution, reason, by
 	if err := t.Put(resolutionSQL, int64(d.ID), t.At, string(r), reason); err != nil {
 		return false, err
 	}
-	p := labelsOfMessage(d)
+	p := labels.OfMessage(d)
 	switch r {
 	case messaging.ResolveResend:
 		expires := d.ExpiresAt

@@ -10,6 +10,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/labels"
 	"github.com/nudgewire/nudgewire/internal/store/nodes"
 	"github.com/nudgewire/nudgewire/internal/store/place"
 	"github.com/nudgewire/nudgewire/internal/store/sqlite"
@@ -311,7 +312,7 @@ func (t *Tx) markRestoredInDoubt(id int64, r *Restoration) (was messaging.State,
 	if err := t.insertAttempt(&a); err != nil {
 		return "", err
 	}
-	p := labelsOfMessage(&d)
+	p := labels.OfMessage(&d)
 	t.messageState(d.ID, &p, messaging.StateInDoubt, a.Reason, "", "")
 	err = t.Put(doubtRestoredSQL, id, a.Reason, t.At, int64(a.Number), a.Owner)
 	return d.State, err

@@ -131,7 +131,7 @@ func (t *Tx) forgetCuts(run messaging.RunID) error {
 // ChangedContacts are those of the phones of which something changed since a part of the run began to be cut, and has them forgotten: who asks about
 // these once more may claim the part as of the same point. same is false where something else changed, and all have to be asked.
 func (s *Store) ChangedContacts(ctx context.Context, run messaging.RunID, since messaging.Point, phones []messaging.Phone) (changed []messaging.Phone, same bool, err error) {
-	contacts := contactHashes(phones, keyindex.Hash)
+	contacts := reach.HashesOf(phones, keyindex.Hash)
 	err = s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		changed = nil // a batch that is undone runs again
 		if same, err = t.cutSince(run, since); err != nil || !same {

@@ -9,6 +9,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
+	"github.com/nudgewire/nudgewire/internal/store/labels"
 	"github.com/nudgewire/nudgewire/internal/store/numbers"
 	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
@@ -124,7 +125,7 @@ func (t *Tx) enqueueRows(run messaging.RunID, first int64, rows []messaging.Mess
 		err := t.enqueueRow(id+int64(i), &rows[i], sends[i], 0)
 		if err == nil && rows[i].State == messaging.StateDropped { // its contact may not get it any more
 			err = t.Put(dropSQL, id+int64(i), rows[i].Reason, t.At)
-			p := labelsOf(0, rows[i].Trigger, templateOf(&rows[i].Send), rows[i].Phone)
+			p := labels.Of(0, rows[i].Trigger, labels.TemplateOf(&rows[i].Send), rows[i].Phone)
 			t.messageState(messaging.MessageID(id+int64(i)), &p, messaging.StateDropped, rows[i].Reason, rows[i].DroppedBy, "")
 		}
 		if err != nil {
@@ -145,8 +146,8 @@ func (t *Tx) enqueueRow(id int64, d *messaging.Message, send string, replaces me
 		d.Zone, int64(d.Step), d.Account, int64(d.Tries), d.SentAs, "", int64(d.Run), int64(replaces), d.Test); err != nil {
 		return err
 	}
-	p := labelsOf(0, d.Trigger, sendsTemplate(send), d.Phone)
-	p.account = d.Account
+	p := labels.Of(0, d.Trigger, labels.TemplateIn(send), d.Phone)
+	p.Account = d.Account
 	t.messageQueued(messaging.MessageID(id), &p, due, d.Reason)
 	return nil
 }
@@ -231,7 +232,7 @@ func (s *Store) Backlog(ctx context.Context, run messaging.RunID) (waiting int64
 }
 
 var cancelRowsSQL = engine.SQL(`UPDATE messages SET state = 'cancelled', reason = ?3, updated_at = ?4, owner = '', ` + stored.EndSend + `
-		WHERE id >= ?1 AND id < ?2 AND state = 'waiting' RETURNING id, ` + labelColumns)
+		WHERE id >= ?1 AND id < ?2 AND state = 'waiting' RETURNING id, ` + labels.Columns)
 
 // CancelRows ends the rows of a run that still wait to be sent, some at a time so that others
 // get their turn, and says how many there were. Doing it again does no harm. A run that is cancelled
@@ -253,7 +254,7 @@ func (s *Store) CancelRows(ctx context.Context, run messaging.RunID, reason stri
 		err = s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 			ended = 0
 			return t.Query(cancelRowsSQL, func(r *engine.Row) error {
-				id, p := messaging.MessageID(r.Int()), scanLabels(r)
+				id, p := messaging.MessageID(r.Int()), labels.Scan(r)
 				t.messageState(id, &p, messaging.StateCancelled, reason, messaging.EndedByRun, "")
 				ended++
 				return r.Err

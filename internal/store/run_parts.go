@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
+	"github.com/nudgewire/nudgewire/internal/store/reach"
 	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
@@ -98,10 +99,10 @@ var (
 // claimed is false, nothing has changed, and p has no rows, where somebody on it may not get it any more, or not all have room, or something else changed since its
 // point: then it is cut anew.
 func (s *Store) ClaimPart(ctx context.Context, c messaging.PartClaim) (p messaging.Part, claimed bool, err error) {
-	contacts := contactHashes(c.Phones, keyindex.Hash) // there may be a third of a million, so before the commit
-	var asked *roomAsked
+	contacts := reach.HashesOf(c.Phones, keyindex.Hash) // there may be a third of a million, so before the commit
+	var asked *reach.Question
 	if c.Room != nil {
-		asked = s.askRoom(*c.Room)
+		asked = reach.Ask(*c.Room, s.hash)
 	}
 	var r messaging.Run
 	err = s.Write(ctx, commit.LaneWork, func(t *Tx) (err error) {
@@ -158,7 +159,7 @@ func (s *Store) ClaimPart(ctx context.Context, c messaging.PartClaim) (p messagi
 }
 
 // asAt reports whether a part may go as it was cut. Claims go one after the other, and each sees those before it.
-func (t *Tx) asAt(c *messaging.PartClaim, category messaging.Category, contacts []int64, room *roomAsked) (bool, error) {
+func (t *Tx) asAt(c *messaging.PartClaim, category messaging.Category, contacts []int64, room *reach.Question) (bool, error) {
 	if err := t.peers.Lock(t.Tx, []int64{keyindex.Hash("parts")}, nil); err != nil {
 		return false, err
 	}
@@ -171,7 +172,7 @@ func (t *Tx) asAt(c *messaging.PartClaim, category messaging.Category, contacts 
 		return !changed, err
 	}
 	answer, err := t.room(room)
-	return answer.Fits >= len(room.contacts), err
+	return answer.Fits >= len(room.Phones), err
 }
 
 // leave makes a part of rows that found no place in another.
@@ -266,4 +267,70 @@ func (s *Store) FinishPart(ctx context.Context, p messaging.Part) error {
 		return err
 	})
 	return observe(Wrap(err, "finish part %d of run %d", p.Number, p.RunID), s.observer.Part, p)
+}
+
+// Room says how many of the phones still have room in the window of their account's limit.
+func (s *Store) Room(ctx context.Context, q messaging.QuotaQuestion) (room messaging.Room, err error) {
+	asked := reach.Ask(q, s.hash)
+	err = s.Write(ctx, commit.LaneWork, func(t *Tx) (err error) {
+		room, err = t.room(asked)
+		return err
+	})
+	return room, Wrap(err, "room of the account %q", q.Account)
+}
+
+func (t *Tx) room(q *reach.Question) (messaging.Room, error) {
+	reached, err := t.peers.Contacts(t.Tx, q.Account, q.Since(), q.Hash)
+	if err != nil {
+		return messaging.Room{}, err
+	}
+	return q.Room(t.Tx, reached)
+}
+
+var (
+	resolvePartSQL = engine.SQL(`UPDATE parts SET state = ?3, reason = ?4, resolved = ?5, retry_at = 0, updated_at = ?6
+		WHERE run_id = ?1 AND number = ?2 AND state{{checked}} = 'in_doubt'`)
+
+	// The ways back from an end: from partial by a word on a part, and from wherever messages may
+	// still wait by a pause.
+	reopenRunSQL = engine.SQL(`UPDATE runs SET state = 'uploading', reason = ?2, owner = '', lease_ends = 0, ended_at = 0 WHERE id = ?1 AND state = 'partial'`)
+	endAnewSQL   = engine.SQL(`UPDATE runs SET state = ?2, reason = ?3 WHERE id = ?1 AND state = 'partial'`)
+)
+
+// ResolvePart stores what a person decided about a part in doubt, and r where that moves its run: a
+// partial one goes on uploading, or is done, or stays partial for another reason. from is
+// the state that the run must be in; ErrMoved when it does not, or when the part is not in doubt or
+// was tried again meanwhile.
+func (s *Store) ResolvePart(ctx context.Context, from messaging.RunState, r messaging.Run, p messaging.Part) error {
+	err := s.Write(ctx, commit.LaneWork, func(t *Tx) error {
+		old, err := t.run(r.ID)
+		if err != nil {
+			return err
+		}
+		part, err := t.part(r.ID, p.Number)
+		if err != nil {
+			return err
+		}
+		stays := old.State == r.State && r.State != messaging.RunPartial
+		allowed := old.State == from && part.State == messaging.PartInDoubt && part.Attempt == p.Attempt && part.State.May(p.State) &&
+			(stays || old.State == messaging.RunPartial)
+		if !allowed {
+			return commit.NoWrite{Err: messaging.ErrMoved}
+		}
+		t.partState(&old, &part, p.State, 0)
+		if err := t.Put(resolvePartSQL, int64(r.ID), int64(p.Number), string(p.State), p.Reason, p.Resolved, engine.Micro(p.UpdatedAt)); err != nil {
+			return err
+		}
+		switch {
+		case stays:
+		case r.State == messaging.RunUploading:
+			err = t.Put(reopenRunSQL, int64(r.ID), r.Reason)
+		default:
+			t.runState(&r, old.State)
+			err = t.Put(endAnewSQL, int64(r.ID), string(r.State), r.Reason)
+		}
+		return err
+	})
+	err = observe(observe(err, s.observer.Part, p), s.observer.Run, r)
+	return Wrap(err, "resolve part %d of run %d", p.Number, r.ID)
 }
