@@ -187,7 +187,10 @@ func (t *Tx) enqueueEventRetry(d *messaging.Message, now, due, expires time.Time
 		facts.Last = nil // what went before it was no reason against it then
 	}
 	if met := s.settle(proposal, facts); !met.Insert {
-		return "its matter went on: " + string(met.Outcome), nil
+		if met.Outcome == messaging.Cancelled {
+			return "an event that cancels it has come", nil
+		}
+		return "a later message for the same key waits, or was sent", nil // no names: whoever retries many counts them by this
 	}
 	if dry {
 		return "", nil
