@@ -593,7 +593,7 @@ func TestPagesShowWhatIsHalted(t *testing.T) {
 	b := h.browser()
 	b.signIn(false)
 	for path, words := range map[string]string{
-		"/": "wrong price", "/triggers": `badge bad">halted`, "/triggers/reminder": `name="name" value="reminder"`,
+		"/": "wrong price", "/triggers": `badge bad">halted`, "/triggers/reminder": ">Let it go on…</button>",
 	} {
 		if page := b.page(path); !strings.Contains(page, words) {
 			t.Errorf("%s does not say %q:\n%s", path, words, page)

@@ -29,6 +29,18 @@ func openAt(t *testing.T, path string) audit.Records {
 	return audit.Records{Store: s}
 }
 
+// tamper carries out statements on the data at path, as somebody does who has the file.
+func tamper(t *testing.T, path, statements string) {
+	t.Helper()
+	raw, err := sql.Open("sqlite3", path)
+	failIf(t, err)
+	for one := range strings.SplitSeq(statements, ";") {
+		_, err = raw.Exec(one)
+		failIf(t, err)
+	}
+	failIf(t, raw.Close())
+}
+
 // Whoever changes the database by hand, an entry, its number or what lies between two of them, breaks the chain there.
 func TestAChangedAuditIsFound(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -57,13 +69,7 @@ func TestAChangedAuditIsFound(t *testing.T) {
 			}
 			_, last, err := s.Verify(t.Context(), 0, "")
 			failIf(t, err)
-			raw, err := sql.Open("sqlite3", path)
-			failIf(t, err)
-			for one := range strings.SplitSeq(tt.change, ";") {
-				_, err = raw.Exec(one)
-				failIf(t, err)
-			}
-			failIf(t, raw.Close())
+			tamper(t, path, tt.change)
 			_, _, err = s.Verify(t.Context(), 8, last)
 			wrong, is := errors.AsType[*audit.Error](err)
 			if is != (tt.at != 0) || is && wrong.ID != tt.at {
@@ -109,13 +115,7 @@ func TestAnEndThatWasCutOffIsToldAndStaysAHole(t *testing.T) {
 					want = tt.stopped
 					failIf(t, s.Close())
 				}
-				raw, err := sql.Open("sqlite3", path)
-				failIf(t, err)
-				for one := range strings.SplitSeq(tt.change, ";") {
-					_, err = raw.Exec(one)
-					failIf(t, err)
-				}
-				failIf(t, raw.Close())
+				tamper(t, path, tt.change)
 				if !running {
 					s = openAt(t, path)
 				}
@@ -135,7 +135,7 @@ func TestAnEndThatWasCutOffIsToldAndStaysAHole(t *testing.T) {
 					}
 				}
 				broken("before it grows")
-				_, err = s.Check(t.Context())
+				_, err := s.Check(t.Context())
 				failIf(t, err)
 				broken("after a look")
 				order()

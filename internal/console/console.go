@@ -290,7 +290,7 @@ func (c *Console) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	case e.Status < http.StatusInternalServerError:
 		title = "That could not be asked"
 	}
-	c.write(w, r, e.Status, page{Name: "error", Title: title, Data: errorPage{Words: sentence(e.Words), Hint: sentence(beside(e.Hint)), Status: e.Status, Section: sectionOf(r.URL.Path)}})
+	c.write(w, r, e.Status, page{Name: "error", Title: title, Data: errorPage{Words: sentence(e.Words), Hint: sentence(withoutCommands(e.Hint)), Status: e.Status, Section: sectionOf(r.URL.Path)}})
 }
 
 // sentence begins with a capital and ends with a point, unless it is none.

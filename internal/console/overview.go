@@ -115,7 +115,7 @@ func (c *Console) overview(r *http.Request) (page, error) {
 	for _, t := range status.Troubles {
 		one := need{Trouble: t, Link: places[t.Code][0], LinkWords: places[t.Code][1], Acts: remedy(&t, status.Daemon)}
 		if one.Link != "" {
-			one.Hint = beside(t.Hint)
+			one.Hint = withoutCommands(t.Hint)
 		}
 		if t.Run != 0 {
 			one.Link, one.LinkWords = fmt.Sprintf("/runs/%d", t.Run), fmt.Sprintf("Run %d", t.Run)
@@ -195,8 +195,8 @@ func bars(of []int64) string {
 	return path.String()
 }
 
-// beside is what of a hint a page has to say that links to where things are seen: parts that begin with a command tell a terminal how to see them.
-func beside(hint string) string {
+// withoutCommands is a hint without its parts that begin with a command: a page has a link to what such a command shows.
+func withoutCommands(hint string) string {
 	return strings.Join(slices.DeleteFunc(strings.Split(hint, "; "), func(part string) bool { return strings.HasPrefix(part, `"nudgewire `) }), "; ")
 }
 
