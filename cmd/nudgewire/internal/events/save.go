@@ -18,6 +18,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/ruletest"
 	"github.com/nudgewire/nudgewire/internal/server"
+	"github.com/nudgewire/nudgewire/internal/units"
 )
 
 func (c commands) eventsSaveAsTest() *cobra.Command {
@@ -154,7 +155,7 @@ func (s *saving) event(e *server.EventView, start time.Time) (string, error) {
 	}
 	file := fmt.Sprintf("event-%d.json", e.ID)
 	s.files = append(s.files, terminal.NewFile{Path: filepath.Join(s.folder, file), Text: body, Mode: 0o600})
-	line := fmt.Sprintf("    - {at: +%ds, connector: %s, file: %s", int(e.ReceivedAt.Sub(start)/time.Second), inQuotes(name), file)
+	line := fmt.Sprintf("    - {at: %s, connector: %s, file: %s", after(start, e.ReceivedAt), inQuotes(name), file)
 	if topic != "" {
 		line += ", topic: " + inQuotes(topic)
 	}
@@ -185,7 +186,7 @@ func (s *saving) happened(start time.Time) (sent, reasons []string) {
 				add(string(m.State))
 				continue
 			}
-			line := fmt.Sprintf("    - {at: +%ds, trigger: %s", int(m.DueAt.Truncate(time.Second).Sub(start)/time.Second), inQuotes(m.Trigger))
+			line := fmt.Sprintf("    - {at: %s, trigger: %s", after(start, m.DueAt), inQuotes(m.Trigger))
 			if m.Step > 0 {
 				line += fmt.Sprintf(", step: %d", m.Step)
 			}
@@ -196,6 +197,11 @@ func (s *saving) happened(start time.Time) (sent, reasons []string) {
 		}
 	}
 	return sent, reasons
+}
+
+// after is when something was, from the start on, in whole seconds: +45m.
+func after(start, at time.Time) string {
+	return "+" + units.Duration(at.Truncate(time.Second).Sub(start)).String()
 }
 
 // inQuotes is a text as YAML takes it in braces.

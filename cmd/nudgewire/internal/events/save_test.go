@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,7 +89,13 @@ func TestStoredEventsBecomeATest(t *testing.T) {
 	alone.Messages = []server.MessageView{{MessageStory: store.MessageStory{Message: messaging.Message{ID: 7, Trigger: "reminder", State: messaging.StateAccepted, DueAt: time.Date(2026, 3, 2, 10, 44, 58, 0, time.UTC), Send: messaging.Send{Template: "cart_reminder"}}}}}
 	order := savedStory(44, "shopify.order.created", "orders/create", savedOrder, at.Add(20*time.Minute))
 	cart.Messages = []server.MessageView{{MessageStory: store.MessageStory{Message: messaging.Message{ID: 7, Trigger: "reminder", State: messaging.StateCancelled, DueAt: at.Add(45 * time.Minute)}}}}
-	for name, stories := range map[string][]server.StoryView{"a cart": {alone}, "a cart and its order": {order, cart}} {
+	for name, is := range map[string]struct {
+		stories []server.StoryView
+		times   []string
+	}{
+		"a cart": {[]server.StoryView{alone}, []string{"+0s", "+44m58s"}}, "a cart and its order": {[]server.StoryView{order, cart}, []string{"+0s", "+20m"}},
+	} {
+		stories := is.stories
 		t.Run(name, func(t *testing.T) {
 			if words, err := saved(t, stories...); err != nil {
 				t.Fatal(words, err)
@@ -107,6 +114,10 @@ func TestStoredEventsBecomeATest(t *testing.T) {
 						t.Errorf("%s has %q:\n%s", f.Name(), secret, text)
 					}
 				}
+			}
+			written, err := os.ReadFile(ruletest.Folder + "/event-41.yaml")
+			if times := regexp.MustCompile(`\+\w+`).FindAllString(string(written), -1); err != nil || !slices.Equal(times, is.times) {
+				t.Errorf("times %v, want %v: %v", times, is.times, err)
 			}
 			if out, err := played(t); out != "1 test passed\n" || err != nil {
 				t.Error(out, err)
