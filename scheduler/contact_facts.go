@@ -67,6 +67,10 @@ func (s *Scheduler) mayGo(ctx context.Context, r *messaging.Run, job *Compiled, 
 	}
 	d := messaging.Message{Trigger: r.Job, Account: r.Account, Category: r.Category, Config: r.Config, DueAt: r.DueAt}
 	q := Question{Now: s.Now(), Of: r.ID, Within: job.Exclude.MessagedWithin.D(), Rows: when != whileRead}
+	var turns *turns
+	if when != whileRead && r.EndedAt.IsZero() { // else it is about a retry, whose rows have turns of their own
+		turns = job.turns(r, q.Now)
+	}
 	file := r.Deliver == messaging.DeliverCSV
 	var rules messaging.DueRules
 	if file || when == foretold {
@@ -83,9 +87,6 @@ func (s *Scheduler) mayGo(ctx context.Context, r *messaging.Run, job *Compiled, 
 		if d.Category = r.Category; when == whileRead {
 			q.Needs.Sends = 0
 		}
-	}
-	if when == foretold && !file && r.Expires > 0 {
-		d.ExpiresAt = q.Now.Add(r.Expires)
 	}
 	known := make([]Known, len(phones))
 	if s.Facts != nil {
@@ -108,7 +109,18 @@ func (s *Scheduler) mayGo(ctx context.Context, r *messaging.Run, job *Compiled, 
 			d.Category = of(i)
 		}
 		k.File, k.Within, k.FirstDue = file || when != foretold, q.Within, r.DueAt
-		answers[i] = answer{duerules.MayGo(rules, &d, &k.DueFacts, q.Now), k.Forgotten}
+		at, now := turns.of(phone), q.Now
+		if turns != nil {
+			k.OwnClock, k.FirstDue, d.DueAt = file, at.at, at.at
+			now = turns.due(phone, now)
+		}
+		if when == foretold && !file && r.Expires > 0 {
+			d.ExpiresAt = now.Add(r.Expires)
+		}
+		answers[i] = answer{duerules.MayGo(rules, &d, &k.DueFacts, now), k.Forgotten}
+		if answers[i].Action == messaging.AllowSend && now.After(q.Now) {
+			answers[i].Verdict = turns.waits(at)
+		}
 		if answers[i].Rule == messaging.RuleConfig {
 			return nil, unknownRules(r)
 		}

@@ -51,6 +51,9 @@ func (c *Compiled) Tell() (out []triggers.Sentence) {
 	quiet, limit := c.Keys.Sentences(c.category)
 	say("quiet_hours", "%s", quiet)
 	say("limit", "%s", limit)
+	if c.At != nil {
+		say("at", "Each row goes at the next %s on the clock of its contact; where that is not known, on the clock of %s.", c.At, c.zones.Otherwise()[0])
+	}
 	if !c.Rate.IsZero() {
 		say("rate", "%s", c.Rate.Sentence())
 	}

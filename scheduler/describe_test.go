@@ -29,6 +29,7 @@ func TestAJobIsReadBackInSentences(t *testing.T) {
 		{uploaded + "limit: 2 per day", "limit", "A contact gets at most 2 marketing messages a day, from all triggers and jobs together; beyond it, it waits until there is room."},
 		{single + "canary: {first: 100, wait: 2h, stop_if: failed > 10%}", "canary", "It sends 100 rows first and looks at them after 2 hours, before the rest goes. It stops there if failed > 10%."},
 		{single + "canary: {first: 1%, wait: 2h, stop_if: failed > 5%}", "canary", "It sends 1% of the rows first and looks at them after 2 hours, before the rest goes. It stops there if failed > 5%."},
+		{single + "at: '09:30'", "at", "Each row goes at the next 09:30 on the clock of its contact; where that is not known, on the clock of UTC."},
 		{single, "send", `It sends each row the template "winback" as marketing, and follows each message.`},
 		{uploaded, "campaign", "It uploads the list as files, as a campaign with the template number 7, as marketing."},
 	} {

@@ -546,7 +546,7 @@ func (b *book) RowsToGoAgain(_ context.Context, id messaging.RunID, after int64,
 	return rows, nil
 }
 
-func (b *book) EnqueueRetries(_ context.Context, id messaging.RunID, of []messaging.MessageID, _ time.Time) (total int64, _ error) {
+func (b *book) EnqueueRetries(_ context.Context, id messaging.RunID, of []messaging.MessageID, _ func(messaging.Phone, time.Time) time.Time, _ time.Time) (total int64, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.queued[id] == nil {

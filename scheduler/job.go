@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/duerules"
+	"github.com/nudgewire/nudgewire/internal/hours"
 	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/nearest"
@@ -23,6 +24,8 @@ type Job struct {
 
 	Cron     string `yaml:"cron" doc:"When it runs: minute, hour, day, month, weekday. Without it the job only runs by hand." example:"0 10 * * MON"`
 	Timezone string `yaml:"timezone" validate:"timezone" doc:"Zone that cron is read in. Default: defaults.timezone." example:"Europe/London"`
+
+	At *hours.Clock `yaml:"at" doc:"Time of day at which each row goes, on the clock of its contact: the next time that it is so late there, from the run's time on. Files are cut for those whose turn it is, and the run ends with the last of them." example:"10:00"`
 
 	Source   lists.Origin            `yaml:"source" validate:"required" doc:"Where the rows come from: exactly one source, which is the first of its keys below." example:"{csv: ./lists/customers.csv}, or another source such as postgres or s3"`
 	Columns  yamlpos.Ordered[string] `yaml:"columns" doc:"What each row needs: phone (the column named phone unless said), and var_1, var_2 and so on. A value is a column's name, or text with {{ column }} in it." example:"{phone: phone, var_1: '{{ first_name | default: \"there\" }}'}"`

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/apiclient"
 	"github.com/nudgewire/nudgewire/internal/expressions"
+	"github.com/nudgewire/nudgewire/internal/hours"
 	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/phones"
@@ -69,7 +70,8 @@ type Compiled struct {
 	Version  string
 	schedule *Schedule // nil for a job that only runs by hand
 	zone     *time.Location
-	home     phones.Home // of numbers without a plus sign
+	zones    *hours.Zones // of contacts
+	home     phones.Home  // of numbers without a plus sign
 	category messaging.Category
 	send     messaging.Send // as it is written: what has {{ }}, each row says
 	source   lists.Source
@@ -157,7 +159,7 @@ func (b *builder) err(path string, err error) {
 func (b *builder) build() *Compiled {
 	j := b.job
 	fill(&j)
-	c := &Compiled{Job: j, Version: b.env.Version, templates: b.env.Templates, language: b.env.Language, zone: b.zone(j.Timezone), home: phones.Home{Country: cmp.Or(j.Country, b.env.Country), Spelling: j.Phones}}
+	c := &Compiled{Job: j, Version: b.env.Version, templates: b.env.Templates, language: b.env.Language, zone: b.zone(j.Timezone), zones: hours.NewZones(b.zone("")), home: phones.Home{Country: cmp.Or(j.Country, b.env.Country), Spelling: j.Phones}}
 	if c.category = messaging.Category(j.Category); j.Category == "" || byRow(string(j.Category)) {
 		c.category = cmp.Or(b.env.Category, messaging.Marketing)
 	}
@@ -310,6 +312,7 @@ func (b *builder) deliver(c *Compiled) {
 		}
 	case messaging.DeliverPerMessage:
 		b.sends(c)
+		b.turns()
 		if j.Campaign != nil {
 			b.bad("campaign", "remove it, or write deliver: csv", "belongs to deliver: csv")
 		}
@@ -332,6 +335,17 @@ func (b *builder) deliver(c *Compiled) {
 	}
 	if n := j.MaxSize.Bytes(); n < 0 || n > apiclient.MaxFile {
 		b.bad("max_size", "write "+units.Size(apiclient.MaxFile).String()+" or less", "%s is more than the service takes", j.MaxSize)
+	}
+}
+
+// turns refuses what cannot be held where each row has a time of its own.
+func (b *builder) turns() {
+	switch j := b.job; {
+	case j.At == nil:
+	case !j.Rate.IsZero():
+		b.bad("rate", "remove one of the two; api.rate is what the service can take", "at has all rows of a place leave at one time of day, and rate lets them leave in windows")
+	case j.Canary != nil:
+		b.bad("canary", "remove one of the two, or write deliver: csv", "at has the first rows wait for the time of their contacts, so nobody could look at them after %s", j.Canary.Wait)
 	}
 }
 

@@ -43,11 +43,14 @@ type cutting struct {
 	columns []string
 	most    units.Size // of the file
 	first   int64      // most rows of it; 0 for as many as fit
+	turns   *turns     // of its rows
+	now     time.Time
 
 	taken, left messaging.RowRanges // the rows on the file, and those that wait for another
 	phones      []messaging.Phone   // of those on it
 	gone        []lostRow           // that may never go
 	late        []lostRow           // that may go later
+	later       laterRows           // how many wait for each turn that is to come
 	file        bytes.Buffer
 	nth         int // of the files of its run, from 1
 
@@ -66,6 +69,7 @@ type lostRow struct {
 	why      string             // as reasons are counted
 	whole    string             // with what caused it
 	until    time.Time          // zero for never
+	turn     turn               // that it waits for; then nothing was asked about it
 	category messaging.Category // its own; "" is that of the run
 }
 
@@ -103,33 +107,40 @@ func (c *cutting) batch(ctx context.Context) error {
 	if len(c.some) == 0 {
 		return nil
 	}
-	phones := make([]messaging.Phone, len(c.some))
-	for i := range c.some {
-		phones[i] = c.some[i].Phone
+	due, lost := c.due()
+	phones := make([]messaging.Phone, len(due))
+	for i := range due {
+		phones[i] = due[i].Phone
 	}
-	answers, err := c.ask(ctx, phones)
-	if err != nil {
-		return err
+	var answers []answer
+	if len(due) > 0 {
+		var err error
+		if answers, err = c.ask(ctx, phones); err != nil {
+			return err
+		}
 	}
-	var lost []lostRow
 	c.going, c.large = c.going[:0], c.large[:0]
-	for i, row := range c.some {
+	for i, row := range due {
 		if v := &answers[i]; v.Action == messaging.AllowSend {
 			c.going = append(c.going, row)
 		} else {
 			lost = append(lost, lostRow{ListRow: row, kind: KindContact, rule: v.Rule, why: v.Counted(), whole: v.Reason, until: v.Until})
 		}
 	}
-	err = c.enc.write(len(c.going), func(i int) contactRow {
+	err := c.enc.write(len(c.going), func(i int) contactRow {
 		return contactRow{c.going[i].Phone.Spelled(c.going[i].Given), c.going[i].Cells}
 	})
 	for _, row := range c.large {
 		words := fmt.Sprintf("the row alone is larger than a part of %s may be (max_size)", c.most)
 		lost = append(lost, lostRow{ListRow: row, kind: KindSize, why: words, whole: words})
 	}
+	slices.SortFunc(lost, func(a, b lostRow) int { return cmp.Compare(a.Number, b.Number) })
 	for _, l := range lost {
 		switch {
 		case c.stop > 0 && l.Number >= c.stop: // it is asked about again, with the rows behind it
+		case l.turn.at.After(c.now):
+			c.later.turn(l.turn, 1)
+			c.left = c.left.Add(messaging.RowRange{First: l.Number, Last: l.Number})
 		case l.until.IsZero():
 			c.gone = append(c.gone, l)
 		default:
@@ -139,6 +150,21 @@ func (c *cutting) batch(ctx context.Context) error {
 	}
 	c.some = c.some[:0]
 	return err
+}
+
+// due takes those of the rows at hand whose turn has come from the others.
+func (c *cutting) due() (due []messaging.ListRow, lost []lostRow) {
+	if c.turns == nil {
+		return c.some, nil
+	}
+	for _, row := range c.some {
+		if at := c.turns.of(row.Phone); at.at.After(c.now) {
+			lost = append(lost, lostRow{ListRow: row, turn: at})
+		} else {
+			due = append(due, row)
+		}
+	}
+	return due, lost
 }
 
 // takeRow puts the i-th of the rows that may go into the file, if there is room.
@@ -183,6 +209,9 @@ func (c *cutting) free() (at time.Time, why string) {
 			at, why = l.until, l.whole
 		}
 	}
+	if next := c.later.next(); !next.IsZero() && (at.IsZero() || next.Before(at)) {
+		at, why = next, turnWords(c.turns.clock, c.later)
+	}
 	return at, why
 }
 
@@ -219,7 +248,7 @@ func addLate(all []messaging.Excluded, x messaging.Excluded) []messaging.Exclude
 
 // cut makes the file of a part as it may leave now, with that many rows at the most; 0 for as many as fit.
 func (w *working) cut(ctx context.Context, p *messaging.Part, first int64) (*cutting, error) {
-	c := &cutting{ask: w.ask, columns: w.run.Columns, most: w.brakes().MaxSize, first: first}
+	c := &cutting{ask: w.ask, columns: w.run.Columns, most: w.brakes().MaxSize, first: first, turns: w.turns(), now: w.Now()}
 	// A buffer that grows by itself is half empty in the end, and leaves as much behind.
 	if t := &w.run.Tally; t.Kept > 0 {
 		rows := p.Rows
@@ -363,6 +392,10 @@ func (w *working) nobody(ctx context.Context, p messaging.Part, c *cutting, tall
 func (w *working) count(t *messaging.Tally, parts []messaging.Part, p *messaging.Part, c *cutting) {
 	t.Parts, t.Bytes, c.nth = 1, p.Bytes, 1
 	left := c.left.Count()
+	for _, turn := range c.later { // each has a file of its own
+		left -= turn.Rows
+		w.countRows(t, p, c, turn.Rows)
+	}
 	for i := range parts {
 		switch one := &parts[i]; {
 		case one.Number == p.Number || one.State == messaging.PartExcluded:
@@ -378,11 +411,16 @@ func (w *working) count(t *messaging.Tally, parts []messaging.Part, p *messaging
 	}
 	ahead := min(left, max(0, c.first-int64(len(c.phones)))) // of the canary's look; no file goes past that
 	for _, rows := range []int64{ahead, left - ahead} {
-		if rows > 0 {
-			body, most := (p.Bytes-c.head)*rows/int64(len(c.phones)), w.brakes().MaxSize.Bytes()-c.head
-			files := (body + most - 1) / most
-			t.Parts += int(files)
-			t.Bytes += body + files*c.head
-		}
+		w.countRows(t, p, c, rows)
+	}
+}
+
+// countRows adds files of that many rows, by the one that has gone.
+func (w *working) countRows(t *messaging.Tally, p *messaging.Part, c *cutting, rows int64) {
+	if rows > 0 {
+		body, most := (p.Bytes-c.head)*rows/int64(len(c.phones)), w.brakes().MaxSize.Bytes()-c.head
+		files := (body + most - 1) / most
+		t.Parts += int(files)
+		t.Bytes += body + files*c.head
 	}
 }

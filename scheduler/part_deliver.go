@@ -113,7 +113,7 @@ func (w *working) next(parts []messaging.Part) (next *messaging.Part) {
 // may go now. halt is why the run should pause after it.
 func (w *working) take(ctx context.Context, p *messaging.Part, parts []messaging.Part) (left bool, halt stop, err error) {
 	if p.Attempt == 0 && p.RetryAt.After(w.Now()) {
-		if err := w.awaitLimits(ctx, p.RetryAt, p.Reason); err != nil {
+		if err := w.awaitTurn(ctx, p); err != nil {
 			return false, stop{}, err
 		}
 	}
@@ -159,7 +159,10 @@ func (w *working) take(ctx context.Context, p *messaging.Part, parts []messaging
 			return false, stop{}, err
 		}
 		*p = now
-		if w.run.Waits == messaging.WaitLimits {
+		if p.Attempt == 1 {
+			w.begun = w.Now()
+		}
+		if w.run.Waits == messaging.WaitLimits || w.run.Waits == messaging.WaitAt {
 			if err := w.waits(ctx, "", time.Time{}, ""); err != nil {
 				return false, stop{}, err
 			}
@@ -541,10 +544,10 @@ func (w *working) enqueueBatch(ctx context.Context, first int64, rows []messagin
 func (w *working) enqueueNow(ctx context.Context, first int64, rows []messaging.Message) (done int, since time.Time, err error) {
 	w.leaving.Lock()
 	defer w.leaving.Unlock()
-	phones := make([]messaging.Phone, len(rows))
+	phones, turns := make([]messaging.Phone, len(rows)), w.turns()
 	for i := range rows {
 		phones[i] = rows[i].Phone
-		w.due(&rows[i])
+		w.due(&rows[i], turns)
 	}
 	answers, err := w.mayGo(ctx, &w.run, w.brakes(), phones, func(i int) messaging.Category { return rows[i].Category }, atTurn)
 	if err != nil {
@@ -568,12 +571,12 @@ func (w *working) enqueueNow(ctx context.Context, first int64, rows []messaging.
 	return w.Store.EnqueueAtRate(ctx, w.run.ID, first, rows, *window)
 }
 
-// due has a row wait from now on: it may have waited for its window before it is handed over.
-func (w *working) due(d *messaging.Message) {
+// due has a row wait from now on, or until its turn: it may have waited for its window before it is handed over.
+func (w *working) due(d *messaging.Message, turns *turns) {
 	now := w.Now().UTC()
-	d.State, d.Reason, d.DueAt, d.CreatedAt, d.UpdatedAt = messaging.StateWaiting, "", now, now, now
+	d.State, d.Reason, d.DueAt, d.CreatedAt, d.UpdatedAt = messaging.StateWaiting, "", turns.due(d.Phone, now), now, now
 	if w.run.Expires > 0 {
-		d.ExpiresAt = now.Add(w.run.Expires)
+		d.ExpiresAt = d.DueAt.Add(w.run.Expires)
 	}
 }
 

@@ -146,7 +146,7 @@ func (w *working) enqueueSome(ctx context.Context, after int64) (last, total int
 	if err != nil {
 		return 0, 0, full, err
 	}
-	total, err = w.Store.EnqueueRetries(ctx, w.run.ID, of, w.Now().UTC())
+	total, err = w.Store.EnqueueRetries(ctx, w.run.ID, of, w.turns().due, w.Now().UTC())
 	return last, total, full, err
 }
 

@@ -29,7 +29,7 @@ type working struct {
 	keeping sync.Mutex
 	renewed time.Time
 
-	begun time.Time // when this process began to deliver it
+	begun time.Time // when this process began to deliver it, or the part in hand where that was later
 	log   *zap.Logger
 }
 
@@ -70,7 +70,7 @@ func (w *working) release(ctx context.Context) {
 func (w *working) advance(ctx context.Context) error {
 	if held := w.heldBy(w.run.Job); held != "" && w.run.Released == "" {
 		return w.pauseHeld(ctx, held, "its job "+held)
-	} else if w.job == nil || w.fileMayGo(&w.run, w.run.Category, w.job.zone, true).Rule == messaging.RuleConfig {
+	} else if w.job == nil || w.fileMayGo(&w.run, w.run.Category, w.job, true).Rule == messaging.RuleConfig {
 		return w.pauseHeld(ctx, held, unknownRules(&w.run).Error())
 	}
 	for w.run.State == messaging.RunPlanned || w.run.State == messaging.RunBuilding {
@@ -188,7 +188,7 @@ func (w *working) build(ctx context.Context) error {
 		return err
 	}
 	m := newMeter(w.run, last, w.OnProgress, w.Now)
-	b := &building{job: w.job, now: w.Now(), mayGo: w.asked(w.run, w.job, whileRead), prices: w.prices(w.run.Account), tick: func(rows, kept int64) error {
+	b := &building{job: w.job, now: w.Now(), turns: w.turns(), mayGo: w.asked(w.run, w.job, whileRead), prices: w.prices(w.run.Account), tick: func(rows, kept int64) error {
 		m.read(rows, kept)
 		return w.keep(ctx)
 	}}

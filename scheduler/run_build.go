@@ -105,10 +105,12 @@ type building struct {
 	errors    excludedReasons // rows that go with a default for what a spreadsheet could not compute
 	countries map[string]int  // how many phones that go are of each country
 	seen      phoneSet
-	out       measure
-	kept      int64               // rows that may go
-	numbered  int64               // rows that may not, below 0
-	pending   []messaging.ListRow // that are not stored yet
+	turns     *turns                 // of its rows
+	out       map[time.Time]*measure // of the files of each turn
+	head      int64                  // bytes of the header of a file
+	kept      int64                  // rows that may go
+	numbered  int64                  // rows that may not, below 0
+	pending   []messaging.ListRow    // that are not stored yet
 	first     []Preview
 	tally     messaging.Tally
 	list      digest
@@ -156,7 +158,10 @@ func (b *building) run(ctx context.Context) (err error) {
 // finish adds up what was read.
 func (b *building) finish() fileNames {
 	files := fileNames{several: b.file.nth > 1} // else the source says which file it is
-	b.tally.Rows, b.tally.Kept, b.tally.Parts, b.tally.Bytes = b.rows, b.kept, b.out.parts, b.out.bytes
+	b.tally.Rows, b.tally.Kept, b.tally.Parts, b.tally.Bytes = b.rows, b.kept, 0, 0
+	for _, files := range b.out {
+		b.tally.Parts, b.tally.Bytes = b.tally.Parts+files.parts, b.tally.Bytes+files.bytes
+	}
 	b.tally.Excluded, b.tally.SHA256 = files.short(b.reasons.list()), b.list.String()
 	return files
 }
@@ -366,7 +371,7 @@ func (b *building) read(ctx context.Context, rows lists.Rows, m *mapper, free <-
 func (b *building) write(width int, full <-chan *batch, free chan<- *batch) error {
 	var one *batch
 	e := newEncoder(width, func(i int, row []byte) error {
-		if b.out.fits(int64(len(row))) {
+		if b.files(one.phones[i]).fits(int64(len(row))) {
 			b.kept++
 			return b.keep(one.row(i, b.kept))
 		}
@@ -377,7 +382,7 @@ func (b *building) write(width int, full <-chan *batch, free chan<- *batch) erro
 	if err != nil {
 		return err
 	}
-	b.out = measure{most: b.job.MaxSize.Bytes(), head: int64(len(head))}
+	b.head, b.out = int64(len(head)), map[time.Time]*measure{}
 	for one = range full {
 		err := e.write(len(one.sent), func(i int) contactRow { return contactRow{one.sent[i], one.vars[i*width : (i+1)*width]} })
 		for i := 0; err == nil && i < len(one.left); i++ {
@@ -397,6 +402,20 @@ func (b *building) write(width int, full <-chan *batch, free chan<- *batch) erro
 		}
 	}
 	return nil
+}
+
+// files are those that a contact's row is on.
+func (b *building) files(phone messaging.Phone) *measure {
+	at := b.now
+	if b.job.Deliver == messaging.DeliverCSV {
+		at = b.turns.due(phone, at)
+	}
+	one := b.out[at]
+	if one == nil {
+		one = &measure{most: b.job.MaxSize.Bytes(), head: b.head}
+		b.out[at] = one
+	}
+	return one
 }
 
 // keep stores a row with others.

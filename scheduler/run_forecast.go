@@ -35,13 +35,18 @@ type Forecast struct {
 type Later struct {
 	Rule  string    `json:"rule" kind:"ours"` // the YAML key
 	Rows  int64     `json:"rows"`
-	Until time.Time `json:"until"` // when the first of them goes, UTC
+	Until time.Time `json:"until"`                      // when the first of them goes, UTC
+	Zone  string    `json:"zone,omitempty" kind:"ours"` // for at, whose rows have an entry for each time: of the first of them
 }
 
-// laterRows adds them up by rule.
+// laterRows adds them up by rule, and those that wait for a time of day by that time.
 type laterRows []Later
 
 func (l *laterRows) count(v *messaging.Verdict, rows int64) {
+	if v.Rule == messaging.RuleAt {
+		l.turn(turn{v.Until, v.Common}, rows)
+		return
+	}
 	i := slices.IndexFunc(*l, func(one Later) bool { return one.Rule == v.Rule })
 	if i < 0 {
 		i, *l = len(*l), append(*l, Later{Rule: v.Rule, Until: v.Until.UTC()})
@@ -50,6 +55,35 @@ func (l *laterRows) count(v *messaging.Verdict, rows int64) {
 	if one.Rows += rows; v.Until.Before(one.Until) {
 		one.Until = v.Until.UTC()
 	}
+}
+
+// turn counts rows that wait for their turn.
+func (l *laterRows) turn(t turn, rows int64) {
+	i := slices.IndexFunc(*l, func(one Later) bool { return one.Rule == messaging.RuleAt && one.Until.Equal(t.at) })
+	if i < 0 {
+		i, *l = len(*l), append(*l, Later{Rule: messaging.RuleAt, Until: t.at, Zone: t.zone})
+	}
+	(*l)[i].Rows += rows
+}
+
+// last is when the last turn is; zero for none.
+func (l laterRows) last() (at time.Time) {
+	for _, one := range l {
+		if one.Rule == messaging.RuleAt && one.Until.After(at) {
+			at = one.Until
+		}
+	}
+	return at
+}
+
+// next is when the first of them goes; zero for none.
+func (l laterRows) next() (at time.Time) {
+	for _, one := range l {
+		if at.IsZero() || one.Until.Before(at) {
+			at = one.Until
+		}
+	}
+	return at
 }
 
 // uploadSpeed is what a forecast expects of the line, in bytes a second.
@@ -66,7 +100,7 @@ func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, pr
 	m := newMeter(messaging.Run{Job: job.Name, State: messaging.RunBuilding}, last, progress, s.Now)
 	r := job.addressed(messaging.Run{Job: job.Name, Config: job.Version, Account: job.account(), Deliver: job.Deliver, Category: job.category, DueAt: now})
 	f.Run = r
-	b := &building{job: job, now: now, mayGo: s.asked(r, job, foretold), later: &laterRows{}, prices: s.prices(job.account()), tick: func(rows, kept int64) error {
+	b := &building{job: job, now: now, turns: job.turns(&r, now), mayGo: s.asked(r, job, foretold), later: &laterRows{}, prices: s.prices(job.account()), tick: func(rows, kept int64) error {
 		m.read(rows, kept)
 		return nil
 	}}
@@ -91,10 +125,11 @@ func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, pr
 func (s *Scheduler) conclude(f *Forecast, job *Compiled) {
 	var quiet messaging.Verdict
 	if f.Run.Deliver == messaging.DeliverCSV {
-		if quiet = s.fileMayGo(&f.Run, job.category, job.zone, false); quiet.Action == messaging.DeferSend && f.Tally.Kept > 0 {
+		if quiet = s.fileMayGo(&f.Run, job.category, job, false); quiet.Action == messaging.DeferSend && f.Tally.Kept > 0 {
 			f.Later.count(&quiet, f.Tally.Kept)
 		}
 	}
+	slices.SortStableFunc(f.Later, func(a, b Later) int { return a.Until.Compare(b.Until) })
 	switch {
 	case f.Tally.Kept == 0:
 		_, f.Nothing = nothingToSend(f.Job, f.Tally)
@@ -102,6 +137,9 @@ func (s *Scheduler) conclude(f *Forecast, job *Compiled) {
 		f.Nothing = quiet.Reason
 	default:
 		f.Takes, f.Basis = s.takes(job, f.Tally)
+		if last := f.Later.last(); !last.IsZero() && f.Takes > 0 {
+			f.Takes, f.Basis = f.Takes+last.Sub(s.Now()), fmt.Sprintf("until the last %s (at), and then %s", job.At, f.Basis)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
@@ -94,6 +95,44 @@ func (f *storedForecast) read(ctx context.Context) error {
 // files cuts all files of the run, as their turns come.
 func (f *storedForecast) files(ctx context.Context, rows messaging.RowRanges) error {
 	f.out.Tally.Parts, f.out.Tally.Bytes = 0, 0
+	turns, now := f.job.turns(&f.run, f.Now()), f.Now()
+	if turns == nil {
+		return f.filesOf(ctx, rows, turn{})
+	}
+	of, at := map[time.Time]messaging.RowRanges{}, []turn(nil)
+	err := f.Store.ListRows(ctx, f.run.ID, rows, func(row *messaging.ListRow) error {
+		one := turns.of(row.Phone)
+		if !one.at.After(now) {
+			one = turn{}
+		}
+		if _, known := of[one.at]; !known {
+			at = append(at, one)
+		}
+		of[one.at] = of[one.at].Add(messaging.RowRange{First: row.Number, Last: row.Number})
+		return ctx.Err()
+	})
+	slices.SortFunc(at, func(a, b turn) int { return a.at.Compare(b.at) })
+	for _, one := range at {
+		if err == nil {
+			err = f.filesOf(ctx, of[one.at], one)
+		}
+	}
+	return err
+}
+
+// ask is working.ask of rows as of their turns.
+func (f *storedForecast) ask(ctx context.Context, phones []messaging.Phone) ([]answer, error) {
+	answers, err := f.mayGo(ctx, &f.run, f.job, phones, nil, foretold)
+	for i := range answers {
+		if answers[i].Rule == messaging.RuleAt {
+			answers[i].Verdict = messaging.Verdict{}
+		}
+	}
+	return answers, err
+}
+
+// filesOf cuts the files of those rows, which all have that turn.
+func (f *storedForecast) filesOf(ctx context.Context, rows messaging.RowRanges, at turn) error {
 	for {
 		c := &cutting{ask: f.ask, columns: f.run.Columns, most: f.job.MaxSize}
 		if err := c.cut(ctx, f.Store, &messaging.Part{List: f.run.ID, Ranges: rows}); err != nil {
@@ -104,6 +143,9 @@ func (f *storedForecast) files(ctx context.Context, rows messaging.RowRanges) er
 			f.out.Later.count(&messaging.Verdict{Rule: l.rule, Until: l.until}, 1)
 		}
 		if len(c.phones) > 0 {
+			if !at.at.IsZero() {
+				f.out.Later.turn(at, int64(len(c.phones)))
+			}
 			f.out.Tally.Parts++
 			f.out.Tally.Bytes += int64(c.file.Len())
 			if err := f.show(ctx, c.taken); err != nil {

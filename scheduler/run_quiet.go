@@ -27,7 +27,8 @@ func (s *Scheduler) dueRules() messaging.DueRules {
 }
 
 // Rows that are sent one by one are decided about one by one, where they are claimed, on the clock of each
-// contact. A file leaves whole, so it obeys the quiet hours on the clock of its job.
+// contact. A file leaves whole, so it obeys the quiet hours on the clock of its job; where the job has a time of day, each of its rows obeys them on
+// the clock of its contact.
 
 // quietAtFirst says why a run of files is not begun at all, "" for one that is: its quiet hours drop what meets
 // them, or let it go too late.
@@ -35,16 +36,16 @@ func (w *working) quietAtFirst() string {
 	if w.job.Deliver != messaging.DeliverCSV || w.run.State != messaging.RunPlanned {
 		return ""
 	}
-	if v := w.fileMayGo(&w.run, w.job.category, w.job.zone, false); v.Action == messaging.DropSend {
+	if v := w.fileMayGo(&w.run, w.job.category, w.job, false); v.Action == messaging.DropSend {
 		return v.Reason
 	}
 	return ""
 }
 
-// fileMayGo asks about a file of a run as a whole, on the clock of a zone. Consent and limits are asked for each row of it.
-func (s *Scheduler) fileMayGo(r *messaging.Run, c messaging.Category, zone *time.Location, begun bool) messaging.Verdict {
-	file := messaging.Message{Trigger: r.Job, Account: r.Account, Category: c, Config: r.Config, Zone: zone.String(), DueAt: r.DueAt}
-	return duerules.MayGo(s.dueRules(), &file, &messaging.DueFacts{Claimed: true, Begun: begun, FirstDue: r.DueAt}, s.Now())
+// fileMayGo asks about a file of a run as a whole, on the clock of its job. Consent and limits are asked for each row of it.
+func (s *Scheduler) fileMayGo(r *messaging.Run, c messaging.Category, job *Compiled, begun bool) messaging.Verdict {
+	file := messaging.Message{Trigger: r.Job, Account: r.Account, Category: c, Config: r.Config, Zone: job.zone.String(), DueAt: r.DueAt}
+	return duerules.MayGo(s.dueRules(), &file, &messaging.DueFacts{Claimed: true, File: job.At != nil, Begun: begun, FirstDue: r.DueAt}, s.Now())
 }
 
 // held reports whether nothing of the run may leave at present, whatever its rules say.
@@ -82,7 +83,7 @@ func (w *working) quietHours(ctx context.Context) error {
 
 // quietUntil is when the quiet hours of now end; zero outside of them.
 func (w *working) quietUntil() time.Time {
-	if v := w.fileMayGo(&w.run, w.run.Category, w.brakes().zone, true); v.Rule == messaging.RuleQuietHours {
+	if v := w.fileMayGo(&w.run, w.run.Category, w.brakes(), true); v.Rule == messaging.RuleQuietHours {
 		return v.Until
 	}
 	return time.Time{}

@@ -36,12 +36,12 @@ func (w *working) awaitRoom(ctx context.Context, no *noRoomError) error {
 		until = next
 	}
 	w.log.Info("the account's limit holds the run back", zap.Int64("contacts", no.room.Contacts), zap.Time("until", until))
-	return w.awaitLimits(ctx, until, no.reach.Why(no.room.Contacts))
+	return w.awaitRules(ctx, messaging.WaitLimits, until, no.reach.Why(no.room.Contacts))
 }
 
-// awaitLimits waits for limits until a time, or until a reload changes the rules.
-func (w *working) awaitLimits(ctx context.Context, until time.Time, why string) error {
-	if err := w.waits(ctx, messaging.WaitLimits, until, why); err != nil {
+// awaitRules waits for what rules say until a time, or until a reload changes them.
+func (w *working) awaitRules(ctx context.Context, what messaging.RunWait, until time.Time, why string) error {
+	if err := w.waits(ctx, what, until, why); err != nil {
 		return err
 	}
 	for rules := w.rules(); w.rules() == rules && w.Now().Before(until); {

@@ -38,7 +38,7 @@ func (s turnSource) Open(ctx context.Context) (lists.Rows, error) {
 	return list.Open(ctx)
 }
 
-func turns(n int, errs ...error) turnSource {
+func inTurns(n int, errs ...error) turnSource {
 	return turnSource{listSource: people(n), name: "turns", errs: errs, read: new(int)}
 }
 
@@ -65,7 +65,7 @@ func TestASourceThatIsAwayIsReadOnceMore(t *testing.T) {
 		"away, and then unusable":       {[]error{errNotThere, errUnusable}, true, messaging.RunFailed, "is no list; it was read twice, 10m apart", 2, 10 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
-			source := turns(300, tt.errs...)
+			source := inTurns(300, tt.errs...)
 			source.inRows = tt.inRows
 			d := begin(t, jobOf(t, source, Job{Cron: "0 10 * * *", MaxSize: 2000}))
 			began := d.now()
@@ -133,7 +133,7 @@ func TestWhatMeetsARunThatWaitsForItsSource(t *testing.T) {
 		}, messaging.RunFailed, "it was read twice", 2, 10 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
-			source := turns(3, tt.errs...)
+			source := inTurns(3, tt.errs...)
 			d := begin(t, jobOf(t, source, Job{Cron: "0 10 * * *"}))
 			began, met := d.now(), false
 			sleep := d.Sleep
@@ -170,7 +170,7 @@ func TestWhatMeetsARunThatWaitsForItsSource(t *testing.T) {
 
 // A run that was paused while it waited begins with two readings again: whoever lets it go on has looked.
 func TestARunThatWaitedForItsSourceGoesOn(t *testing.T) {
-	source := turns(3, errNotThere, errNotThere)
+	source := inTurns(3, errNotThere, errNotThere)
 	d := begin(t, jobOf(t, source, Job{Cron: "0 10 * * *"}))
 	sleep, paused := d.Sleep, false
 	d.Sleep = func(ctx context.Context, by time.Duration) error {

@@ -138,9 +138,9 @@ type RowStore interface {
 	RowsToGoAgain(ctx context.Context, id messaging.RunID, after int64, limit int, meant func(*messaging.RunRow) bool) ([]messaging.RunRow, error)
 
 	// EnqueueRetries queues these messages once more, as rows of the run. One that may
-	// not go again any more, or did already, is passed over. total is how many rows the run queues
+	// not go again any more, or did already, is passed over. due is when each falls due; nil for now. total is how many rows the run queues
 	// then.
-	EnqueueRetries(ctx context.Context, id messaging.RunID, of []messaging.MessageID, now time.Time) (total int64, err error)
+	EnqueueRetries(ctx context.Context, id messaging.RunID, of []messaging.MessageID, due func(messaging.Phone, time.Time) time.Time, now time.Time) (total int64, err error)
 
 	// CountRunMessages counts the run's messages: those of its rows that were handed over, or that an upload's
 	// answer named.

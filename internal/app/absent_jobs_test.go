@@ -45,6 +45,15 @@ func nowQuiet() string {
 	return now.Add(-2*time.Hour).Format("15:04") + "-" + now.Add(6*time.Hour).Format("15:04")
 }
 
+// passedInBritain is a time of day that was there an hour ago, so that it does not come soon.
+func passedInBritain() string {
+	london, err := time.LoadLocation("Europe/London")
+	if err != nil {
+		panic(err)
+	}
+	return time.Now().In(london).Add(-time.Hour).Format("15:04")
+}
+
 func jobBrakes() map[string]jobBrake {
 	nobody := func(h *house, r server.RunView) bool { // all rows are excluded, or their messages dropped
 		if r.Deliver == messaging.DeliverCSV {
@@ -96,6 +105,16 @@ func jobBrakes() map[string]jobBrake {
 					}
 				}
 				h.eventually("they are messaged", func() bool { return h.sentTo(phones) == len(phones) })
+			},
+		},
+		"time of day": {
+			keys: []string{"at"}, yaml: `at: "` + passedInBritain() + `"`, deliver: []string{byFile, byRow}, waits: true,
+			holds: func(h *house, r server.RunView) bool {
+				if r.Deliver == messaging.DeliverCSV {
+					return r.Waits == messaging.WaitAt
+				}
+				rows := h.rowsOf(r, messaging.StateWaiting)
+				return len(rows) == 3 && !slices.ContainsFunc(rows, func(m server.MessageView) bool { return !m.DueAt.After(time.Now().Add(20 * time.Hour)) })
 			},
 		},
 		"rate":   {keys: []string{"rate"}, yaml: "rate: 1/h", deliver: []string{byRow}, most: 1, holds: waits(messaging.WaitRate), waits: true},

@@ -22,7 +22,7 @@ const forgettingRows = 30
 // everybody else gets it once. Only a file that is on its way at that moment is waited for, and status says so.
 func TestAnErasureDoesNotWaitForARun(t *testing.T) {
 	t.Parallel()
-	night := nearlyAlways(t)
+	night, day := nearlyAlways(t), "    at: \""+passedInBritain()+"\"\n"
 	order := func(word string) func(*house) { return func(h *house) { h.order(1, word) } }
 	edited := func(old, now string) func(*house) {
 		return func(h *house) { h.edit(old, now); h.reload() }
@@ -51,6 +51,8 @@ func TestAnErasureDoesNotWaitForARun(t *testing.T) {
 		"messages of a job that is halted":      {byMessage, haltsTheJob, none, in(messaging.RunUploading), false, resumesTheJob, false},
 		"a file waits for the end of the night": {byCSV + "    quiet_hours: " + night + "\n", none, none, waitsFor(messaging.WaitQuietHours), false, edited("quiet_hours: "+night, "quiet_hours: off"), false},
 		"a file on PostgreSQL":                  {byCSV + "    quiet_hours: " + night + "\n", none, none, waitsFor(messaging.WaitQuietHours), false, edited("quiet_hours: "+night, "quiet_hours: off"), true},
+		"a file waits for a time of day":        {byCSV + day, none, none, waitsFor(messaging.WaitAt), false, edited(day, ""), false},
+		"a file waits for it on PostgreSQL":     {byCSV + day, none, none, waitsFor(messaging.WaitAt), false, edited(day, ""), true},
 		"a file waits for its canary":           {byCSV + "    canary: {first: 5, wait: 8h, stop_if: failed > 50%}\n", none, none, waitsFor(messaging.WaitCanary), false, edited("wait: 8h", "wait: 1s"), false},
 		"a file of a run that is paused":        {byCSV + "    quiet_hours: " + night + "\n", none, order("pause"), in(messaging.RunPaused), false, func(h *house) { edited("quiet_hours: "+night, "quiet_hours: off")(h); order("resume")(h) }, false},
 		"a file that is to be approved":         {byCSV + "    guard: {approve_over: 1}\n", none, none, in(messaging.RunAwaiting), false, order("approve"), false},

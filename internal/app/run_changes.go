@@ -83,7 +83,7 @@ func (a *App) runChanges(ctx context.Context, printed string) (changes []preview
 				c.Brakes = said(printedBy(ctx, r))
 			}
 		} else if c.Change = "edited"; before[r.Job] != nil {
-			c.Brakes, c.Built = edits(before[r.Job], after[r.Job], r.State == messaging.RunPlanned || r.Waits == messaging.WaitSource)
+			c.Brakes, c.Built = edits(before[r.Job], after[r.Job], keptBy(r))
 			if len(c.Brakes)+len(c.Built) == 0 {
 				continue
 			}
@@ -141,9 +141,20 @@ func said(job map[string]any) (all []string) {
 	return all
 }
 
+// keptBy are the keys of which a run keeps what they said.
+func keptBy(r *messaging.Run) []string {
+	switch {
+	case r.State == messaging.RunPlanned || r.Waits == messaging.WaitSource:
+		return nil
+	case r.State.Final(): // its rows were handed over, each with the time at which it falls due
+		return append(slices.Clone(builtKeys), "at")
+	}
+	return builtKeys
+}
+
 // edits are the keys that two states of a job differ in: those that hold at once, each with what becomes of it, and those
 // that a run keeps as it was built.
-func edits(before, after map[string]any, planned bool) (brakes, built []string) {
+func edits(before, after map[string]any, kept []string) (brakes, built []string) {
 	keys := slices.Sorted(maps.Keys(before))
 	for key := range after {
 		if _, had := before[key]; !had {
@@ -154,7 +165,7 @@ func edits(before, after map[string]any, planned bool) (brakes, built []string) 
 	for _, key := range keys {
 		switch {
 		case reflect.DeepEqual(before[key], after[key]):
-		case slices.Contains(builtKeys, key) && !planned:
+		case slices.Contains(kept, key):
 			built = append(built, key)
 		default:
 			brakes = append(brakes, fmt.Sprintf("%s: %s becomes %s", key, flow(before[key]), flow(after[key])))

@@ -27,7 +27,7 @@ type Kept struct {
 
 // brakeKeys are the keys of an entry that hold back what it planned. An entry of which one of them cannot be read is left
 // out of Due and Jobs: a rule that cannot be read is no permission.
-var brakeKeys = []string{"quiet_hours", "limit", "consent", "rate", "category", "timezone", "canary", "exclude", "guard", "expires", "max_size"}
+var brakeKeys = []string{"quiet_hours", "limit", "consent", "rate", "category", "timezone", "canary", "exclude", "guard", "expires", "max_size", "at"}
 
 // Keep reads a config as Redacted printed it. env is as for Load, and folder is where its relative paths start.
 func Keep(version, text string, env secret.Lookup, folder string) *Kept {

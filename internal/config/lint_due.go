@@ -115,16 +115,23 @@ func (k *checker) lintExempt(at string, keys *duerules.Keys, category messaging.
 
 // lintUntil warns of a time of day to wait for that is quiet on most days.
 func (k *checker) lintUntil(at string, r *triggers.Rule) {
-	const most = 4
-	rule := r.QuietHours.Rule(hours.Holidays{})
-	then := "the message goes when they end"
-	if r.QuietHours.OnHit == duerules.Drop {
-		then = "the message is dropped (on_hit)"
-	}
 	for key, wait := range r.Delays() {
-		if minute, text, ok := wait.Clock(); ok && rule.DaysAt(minute) >= most {
-			k.lint("wait-into-quiet", at+"."+key, fmt.Sprintf("%s is in quiet hours, %s: %s", text, &rule, then), "write a time outside of them")
+		if minute, text, ok := wait.Clock(); ok {
+			k.lintClock(at+"."+key, &r.Keys, minute, text, "message")
 		}
+	}
+}
+
+// lintClock is lintUntil of one time of day.
+func (k *checker) lintClock(path string, keys *duerules.Keys, minute int, text, noun string) {
+	const most = 4
+	rule := keys.QuietHours.Rule(hours.Holidays{})
+	then := "the " + noun + " goes when they end"
+	if keys.QuietHours.OnHit == duerules.Drop {
+		then = "the " + noun + " is dropped (on_hit)"
+	}
+	if rule.DaysAt(minute) >= most {
+		k.lint("wait-into-quiet", path, fmt.Sprintf("%s is in quiet hours, %s: %s", text, &rule, then), "write a time outside of them")
 	}
 }
 

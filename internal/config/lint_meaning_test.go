@@ -87,6 +87,7 @@ var plantings = map[string]planting{
 	"two values of the body are well":    {"if: [cart.total >= 50,", "if: [raw.a == 1, raw.b == 2,", ""},
 	"a time that has come later is well": {"{wait: 1d, if: previous.status != \"failed\"", "{wait: 1d, if: now - event.occurred_at > 20h", ""},
 
+	"a time of day in quiet hours of a job": {"    deliver: per_message\n", "    deliver: per_message\n    at: \"08:30\"\n    quiet_hours: 21:00-09:00\n", "36: jobs.win-back.at: 08:30 is in quiet hours, 21:00-09:00: the row goes when they end"},
 	"quiet hours that drop what a job has":  {"    deliver: per_message\n", "    deliver: per_message\n    quiet_hours: {hours: 09:00-11:00, on_hit: drop}\n", "32: jobs.win-back.cron: fires at 10:00, which is in quiet hours, 09:00-11:00, and on_hit is drop"},
 	"one of two times":                      {"cron: \"0 10 * * MON\"", "cron: \"0 8,12 * * *\"\n    quiet_hours: {hours: 21:00-09:00, on_hit: drop}", "32: jobs.win-back.cron: fires at 08:00,"},
 	"a day that is quiet is well":           {"cron: \"0 10 * * MON\"", "cron: \"0 10 * * *\"\n    quiet_hours: {hours: [\"sun 00:00-24:00\"], on_hit: drop}", ""},

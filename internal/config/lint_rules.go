@@ -203,7 +203,10 @@ func (k *checker) lintWaits(at string, r *triggers.Rule) {
 // lintCron warns of times at which a job drops all that it has, because they are in its own quiet hours.
 func (c *Config) lintCron(k *checker, at string, j *scheduler.Job, category messaging.Category) {
 	i := slices.IndexFunc(c.Jobs, func(one *scheduler.Compiled) bool { return one.Name == j.Name })
-	if i < 0 || j.Mode == scheduler.Off || category != messaging.Marketing || j.QuietHours.OnHit != duerules.Drop || c.Jobs[i].Schedule() == nil {
+	if j.At != nil && j.Mode != scheduler.Off && category == messaging.Marketing {
+		k.lintClock(at+".at", &j.Keys, j.At.Minute(), j.At.String(), "row")
+	}
+	if i < 0 || j.At != nil || j.Mode == scheduler.Off || category != messaging.Marketing || j.QuietHours.OnHit != duerules.Drop || c.Jobs[i].Schedule() == nil {
 		return
 	}
 	rule := j.QuietHours.Rule(hours.Holidays{})

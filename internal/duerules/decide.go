@@ -22,7 +22,7 @@ type question struct {
 // holds the message back answers: consent, quiet hours, limits, the account's limit, the
 // trigger's rate, which only a message uses up that nothing else holds back. Of two policies that hold for it the stricter answers. What is
 // put off is asked about again when it falls due, by the rules of then. A message that is claimed already is asked
-// about quiet hours only; a row of a file about everything but quiet hours, the account's limit and the rate.
+// about quiet hours only; a row of a file about everything but the account's limit and the rate, and about quiet hours only on a clock of its own.
 func (r *Rules) Decide(d *messaging.Message, f *messaging.DueFacts, now time.Time) messaging.Verdict {
 	b := r.of(d)
 	if b.unknown != "" {
@@ -63,7 +63,7 @@ func (r *Rules) askPolicy(p *policy, q *question) messaging.Verdict {
 	if v := p.askConsent(q); v.Action != messaging.AllowSend {
 		return v
 	}
-	if q.facts.File {
+	if q.facts.File && !q.facts.OwnClock {
 		quiet = nil
 	}
 	if q.quiet = quiet; quiet != nil || limited {

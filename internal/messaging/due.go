@@ -35,6 +35,8 @@ type DueFacts struct {
 	Claimed bool
 	// File says that it is a row of a file: quiet hours and the room of the account are asked about the file as a whole.
 	File bool
+	// OwnClock says that quiet hours are asked about each row of the file, on the clock of its contact.
+	OwnClock bool
 	// Begun says that it is a file of a list that was begun: it is only put off.
 	Begun   bool
 	Service string   // why the service takes nothing of its account or lane now; "" where it does
@@ -193,6 +195,9 @@ func (v *Verdict) reason() DueReason {
 	}
 	return DueReasons[i]
 }
+
+// RuleAt is the Rule of a row whose time of day has not come (at of its job). It is asked before a row is handed over, so it is none of DueReasons.
+const RuleAt = "at"
 
 // RuleOnChange is the Rule of what an edit planned anew: it is kept with what rules said, put off until its new time, earlier or later.
 const RuleOnChange = "on_change"

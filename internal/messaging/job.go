@@ -130,6 +130,7 @@ const (
 	WaitQuietHours RunWait = "quiet_hours" // for the end of the quiet hours
 	WaitRate       RunWait = "rate"        // for the next window of its rate
 	WaitLimits     RunWait = "limits"      // for room in the window of its account's limit
+	WaitAt         RunWait = "at"          // for the time of day at which the next of its rows go
 )
 
 // Words say what the run waits for: "for the end of quiet hours".
@@ -145,13 +146,15 @@ func (w RunWait) Words() string {
 		return "for its rate"
 	case WaitLimits:
 		return "for room under unique_contacts"
+	case WaitAt:
+		return "for the time of its next rows"
 	default:
 		return ""
 	}
 }
 
 // RunWaits lists them all.
-var RunWaits = []RunWait{WaitSource, WaitCanary, WaitQuietHours, WaitRate, WaitLimits}
+var RunWaits = []RunWait{WaitSource, WaitCanary, WaitQuietHours, WaitRate, WaitLimits, WaitAt}
 
 // In reports whether a run of a state can wait for that.
 func (w RunWait) In(state RunState) bool {

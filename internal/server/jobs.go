@@ -42,6 +42,8 @@ type Jobs interface {
 	Missed(ctx context.Context, now time.Time) ([]scheduler.Missed, error)
 	// WaitsFor are the runs whose lists are being read while this one waits for a place.
 	WaitsFor(id messaging.RunID) []messaging.RunID
+	// RowTurn is when a row of a run may go by its job's time of day; zero for one that may go at once.
+	RowTurn(r *messaging.Run, phone messaging.Phone) time.Time
 }
 
 // jobError gives an error about jobs its status.

@@ -65,7 +65,11 @@ func (a admin) listRows(ctx context.Context, phone messaging.Phone, text string,
 			}
 		}
 		if row.Part.Number == 0 || !known[place{row.Of.ID, row.Part.Number}] {
-			out = append(out, listRowView(row))
+			v := listRowView(row)
+			if at := a.turn(row); at.After(v.Row.WaitUntil) {
+				v.Row.Waits, v.Row.WaitUntil = messaging.WaitAt, at
+			}
+			out = append(out, v)
 		}
 	}
 	blanked, err := a.Store.BlankedRuns(ctx)
@@ -73,6 +77,14 @@ func (a admin) listRows(ctx context.Context, phone messaging.Phone, text string,
 		note = fmt.Sprintf("which rows %s excluded is not known any more (retention.lists)", runsOf(blanked))
 	}
 	return out, note, err
+}
+
+// turn is when a row may go that waits for a time of day where its contact is; zero for one that does not.
+func (a admin) turn(row *store.ListRowStory) time.Time {
+	if a.Jobs == nil || row.Of.State != messaging.RunUploading || row.Part.State != messaging.PartWaiting || row.Number < 0 || row.Reason != "" || row.Phone == "" {
+		return time.Time{}
+	}
+	return a.Jobs.RowTurn(&row.Of, row.Phone)
 }
 
 // joined are two notes in one.

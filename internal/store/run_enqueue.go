@@ -219,12 +219,12 @@ func (s *Store) HandedOver(ctx context.Context, run messaging.RunID) (last int64
 // has left, but for a few that are tried again.
 const recentRanges = 16
 
-// Backlog is how many of a run's newest rows still wait to be sent. Those that a rule put off are not among them: the
-// night of some contacts must not keep the others waiting.
+// Backlog is how many of a run's newest rows still wait to be sent. Those that a rule put off are not among them, nor those that were handed over to
+// wait for their time: the night of some contacts must not keep the others waiting.
 func (s *Store) Backlog(ctx context.Context, run messaging.RunID) (waiting int64, err error) {
 	err = s.Rows(ctx, `SELECT count(*) FROM (SELECT message, row_count FROM run_rows WHERE run_id = ?1 ORDER BY first_row DESC LIMIT ?2) AS r
 		JOIN messages d ON d.id >= r.message AND d.id < r.message + r.row_count
-		WHERE d.state = 'waiting' AND d.first_due_at = 0`, []any{int64(run), recentRanges}, func(r *engine.Row) error {
+		WHERE d.state = 'waiting' AND d.first_due_at = 0 AND NOT (d.attempt = 0 AND d.due_at > d.created_at)`, []any{int64(run), recentRanges}, func(r *engine.Row) error {
 		waiting = r.Int()
 		return nil
 	})

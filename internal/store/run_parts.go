@@ -198,6 +198,10 @@ var (
 // others may go; with no row left its state is excluded. With it comes the tally of r, its run, while that is uploading and owner's. ErrMoved otherwise, and nothing has changed.
 func (s *Store) ReplacePart(ctx context.Context, owner string, r messaging.Run, p messaging.Part) error {
 	return s.changeRun(ctx, owner, r, []messaging.RunState{messaging.RunUploading}, func(t *Tx) (err error) {
+		old, err := t.part(r.ID, p.Number)
+		if err != nil {
+			return err
+		}
 		var n int64
 		switch p.State {
 		case messaging.PartExcluded:
@@ -212,6 +216,8 @@ func (s *Store) ReplacePart(ctx context.Context, owner string, r messaging.Run, 
 			return err
 		case n == 0:
 			return messaging.ErrMoved
+		case old.Rows == p.Ranges.Count(): // none was taken out, and there may be as many ranges as rows
+			return nil
 		}
 		return t.setPartRows(r.ID, p.Number, p.Ranges)
 	})

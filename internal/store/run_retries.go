@@ -36,9 +36,9 @@ func (s *Store) RowsToGoAgain(ctx context.Context, run messaging.RunID, after in
 
 // EnqueueRetries queues the messages of the messages named once more, as further rows of the run,
 // in one commit. Each is looked at again inside of it: one that may not go again any more, or did
-// already, is not queued, so that no message ever has two that took its place. total is how many
-// rows the run queues then. ErrMoved, and nothing is stored, when the run does not send.
-func (s *Store) EnqueueRetries(ctx context.Context, run messaging.RunID, of []messaging.MessageID, now time.Time) (total int64, err error) {
+// already, is not queued, so that no message ever has two that took its place. due is when each
+// falls due; nil for now. total is how many rows the run queues then. ErrMoved, and nothing is stored, when the run does not send.
+func (s *Store) EnqueueRetries(ctx context.Context, run messaging.RunID, of []messaging.MessageID, due func(messaging.Phone, time.Time) time.Time, now time.Time) (total int64, err error) {
 	err = s.Write(ctx, commit.LaneWork, func(t *Tx) error {
 		r, err := t.run(run)
 		if err != nil {
@@ -58,16 +58,19 @@ func (s *Store) EnqueueRetries(ctx context.Context, run messaging.RunID, of []me
 			if d == nil {
 				continue
 			}
-			expires := time.Time{}
+			at, expires := now, time.Time{}
+			if due != nil {
+				at = due(d.Phone, now)
+			}
 			if r.Expires > 0 {
-				expires = now.Add(r.Expires)
+				expires = at.Add(r.Expires)
 			}
 			if !r.RetryUntil.IsZero() {
 				expires = r.RetryUntil
 			}
 			total++
 			d.Tries = 0
-			if err := t.enqueueRowRetry(&r, total, d, send, now, now, expires); err != nil {
+			if err := t.enqueueRowRetry(&r, total, d, send, now, at, expires); err != nil {
 				return err
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nudgewire/nudgewire/internal/hours"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
@@ -50,7 +51,7 @@ func TestNineIsNotBeforeNineInAnyZoneOfTheNumber(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			zones := set.zonesOf(tt.phone, tt.own)
+			zones := set.zones.Places(string(tt.phone), tt.own)
 			got := d.after(from.Add(-time.Minute), zones) // of a step, which counts from a minute later
 			if d.daily == nil {
 				got = d.after(from, zones)
@@ -65,11 +66,11 @@ func TestNineIsNotBeforeNineInAnyZoneOfTheNumber(t *testing.T) {
 // In every zone of every number, on each day around the clock changes of two years.
 func TestNineIsNeverEarlyWhereverTheNumberIs(t *testing.T) {
 	set, _ := Compile(nil, Env{Timezone: "Europe/London"})
-	nine := clock{hour: 9}
+	nine := clockOf(t, "09:00")
 	for _, phone := range []messaging.Phone{"14165550100", "18005550100", "351912345678", "61491570006", "5511999990000", "79161234567", "447700900123", "34600000000"} {
-		zones := set.zonesOf(phone, "")
+		zones := set.zones.Places(string(phone), "")
 		for from := time.Date(2026, 1, 1, 0, 30, 0, 0, time.UTC); from.Year() < 2028; from = from.Add(7 * time.Hour) {
-			at := zones.next(nine, from)
+			at := zones.Next(nine, from)
 			if at.Before(from) || at.Sub(from) > 50*time.Hour {
 				t.Fatalf("%s: %s after %s", phone.Masked(), at, from)
 			}
@@ -87,4 +88,13 @@ func TestNineIsNeverEarlyWhereverTheNumberIs(t *testing.T) {
 			}
 		}
 	}
+}
+
+func clockOf(t *testing.T, text string) hours.Clock {
+	t.Helper()
+	c, err := hours.ParseClock(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }

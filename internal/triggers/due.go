@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/expressions"
+	"github.com/nudgewire/nudgewire/internal/hours"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -17,8 +18,8 @@ import (
 type delay struct {
 	length time.Duration
 	days   int
-	at     *clock // with days; nil is the time of day of what it counts from
-	daily  *clock
+	at     *hours.Clock // with days; nil is the time of day of what it counts from
+	daily  *hours.Clock
 	moment *expressions.Expression
 	source string // of the moment
 }
@@ -31,16 +32,16 @@ func (b *builder) delay(w Wait) delay {
 	text := strings.TrimSpace(w.Until)
 	if text == "" {
 		d := delay{length: w.For, days: w.Days}
-		if c, err := parseClock(w.At); err == nil {
+		if c, err := hours.ParseClock(w.At); err == nil {
 			d.at = &c
 		}
 		return d
 	}
-	if c, err := parseClock(text); err == nil {
+	if c, err := hours.ParseClock(text); err == nil {
 		return delay{daily: &c}
 	}
 	if clocklike.MatchString(text) {
-		b.report("wait.until", 0, `write hours and minutes, from "00:00" to "23:59"; days of the week are not known here`, `%q is no time of day: one is written "09:00"`, text)
+		b.report("wait.until", 0, hours.ClockHint+"; days of the week are not known here", `%q is no time of day: one is written "09:00"`, text)
 		return delay{}
 	}
 	moment, faults := expressions.Compile(w.Until)
@@ -80,7 +81,7 @@ func arrival(e *messaging.Event, now time.Time) time.Time {
 // skipped.
 //
 // A step after the first counts from the due time of the step before it, and never falls due before that.
-func (r *rule) due(d *delay, e *messaging.Event, s *expressions.Scope, zones func() places, before, now time.Time) (at, expires time.Time, trouble string) {
+func (r *rule) due(d *delay, e *messaging.Event, s *expressions.Scope, zones func() hours.Places, before, now time.Time) (at, expires time.Time, trouble string) {
 	from, earliest := e.Time().UTC(), arrival(e, now)
 	if !before.IsZero() {
 		from, earliest = before, before
@@ -98,7 +99,7 @@ func (r *rule) due(d *delay, e *messaging.Event, s *expressions.Scope, zones fun
 			expires = at.Add(r.expires)
 		}
 	case d.daily != nil && before.IsZero():
-		at = zones().next(*d.daily, earliest)
+		at = zones().Next(*d.daily, earliest)
 	case d.days > 0 || d.daily != nil:
 		at = d.after(from, zones())
 	default:
@@ -117,14 +118,14 @@ func (r *rule) due(d *delay, e *messaging.Event, s *expressions.Scope, zones fun
 }
 
 // after is the moment that is so much later than from; from itself for a moment of its own.
-func (d *delay) after(from time.Time, zones places) time.Time {
+func (d *delay) after(from time.Time, zones hours.Places) time.Time {
 	switch {
 	case d.days > 0 && d.at != nil:
-		return zones.onDay(*d.at, from, d.days)
+		return zones.OnDay(*d.at, from, d.days)
 	case d.days > 0:
-		return zones.days(from, d.days)
+		return zones.Days(from, d.days)
 	case d.daily != nil: // two steps at one time of day are two days
-		return zones.next(*d.daily, from.Add(time.Minute))
+		return zones.Next(*d.daily, from.Add(time.Minute))
 	default:
 		return from.Add(d.length)
 	}
@@ -148,15 +149,15 @@ func (d *delay) String() string {
 // parseDelay reads what String writes, as it is stored with a step.
 func parseDelay(text string) (d delay, err error) {
 	if rest, ok := strings.CutPrefix(text, "until "); ok {
-		var c clock
-		c, err = parseClock(rest)
+		var c hours.Clock
+		c, err = hours.ParseClock(rest)
 		return delay{daily: &c}, err
 	}
 	days, at, timed := strings.Cut(text, " at ")
 	if number, _, ok := strings.Cut(days, " day"); ok {
 		if d.days, err = strconv.Atoi(number); err == nil && timed {
-			var c clock
-			c, err = parseClock(at)
+			var c hours.Clock
+			c, err = hours.ParseClock(at)
 			d.at = &c
 		}
 		return d, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/expressions"
+	"github.com/nudgewire/nudgewire/internal/hours"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -65,8 +66,8 @@ type matching struct {
 }
 
 // zones are those of the contact.
-func (m *matching) zones() places {
-	return m.set.zonesOf(m.event.Contact.Phone, m.event.Contact.Timezone)
+func (m *matching) zones() hours.Places {
+	return m.set.zones.Places(string(m.event.Contact.Phone), m.event.Contact.Timezone)
 }
 
 func (m *matching) proposal(r *rule) messaging.Proposal {

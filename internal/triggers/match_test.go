@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nudgewire/nudgewire/internal/expressions"
+	"github.com/nudgewire/nudgewire/internal/hours"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
@@ -360,11 +361,11 @@ func TestATimeOfDayOnTheDaysWhenClocksChange(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := parseClock(tt.clock)
+			c, err := hours.ParseClock(tt.clock)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := (places{newYork}).next(c, from).Format(time.RFC3339); got != tt.want {
+			if got := (hours.Places{newYork}).Next(c, from).Format(time.RFC3339); got != tt.want {
 				t.Errorf("next %s after %s is %s, want %s", tt.clock, tt.from, got, tt.want)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/duerules"
+	"github.com/nudgewire/nudgewire/internal/hours"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
@@ -135,8 +136,8 @@ const maxDays = 3660
 // is none.
 func (w Wait) Clock() (minute int, text string, ok bool) {
 	text = strings.TrimSpace(w.Until + w.At) // never both
-	c, err := parseClock(text)
-	return c.hour*60 + c.minute, text, err == nil
+	c, err := hours.ParseClock(text)
+	return c.Minute(), text, err == nil
 }
 
 // DecodeYAML reads 45m, {days: 3, at: "10:00"} or {until: …}.
@@ -158,7 +159,7 @@ func (w *Wait) DecodeYAML(n *yamlpos.Node) {
 		}
 		return
 	}
-	if _, err := parseClock(n.Text()); err == nil && n.Kind() == yamlpos.Scalar {
+	if _, err := hours.ParseClock(n.Text()); err == nil && n.Kind() == yamlpos.Scalar {
 		n.Report(strconv.Quote(n.Text())+" is a time of day, not a duration", `to wait for it, write {until: "`+n.Text()+`"}`)
 		return
 	}
@@ -175,8 +176,8 @@ func (w *Wait) decodeDays(days, at *yamlpos.Node) {
 		return
 	}
 	if at.Decode(&w.At); at.Usable() {
-		if _, err := parseClock(w.At); err != nil {
-			at.Report(err.Error(), `write hours and minutes, from "00:00" to "23:59"`)
+		if _, err := hours.ParseClock(w.At); err != nil {
+			at.Report(err.Error(), hours.ClockHint)
 		}
 	}
 }

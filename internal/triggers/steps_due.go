@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/expressions"
+	"github.com/nudgewire/nudgewire/internal/hours"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
@@ -37,7 +38,7 @@ func (s *Set) Step(d *messaging.Message, f *messaging.StepFacts, now time.Time) 
 	if err != nil {
 		return s.stepDecided(d, now, messaging.Skipped, name+": its wait cannot be read: "+err.Error(), nil)
 	}
-	if until, why := wait.putOff(f.Before, s.zonesOf(d.Phone, d.Zone), now); why != "" {
+	if until, why := wait.putOff(f.Before, s.zones.Places(string(d.Phone), d.Zone), now); why != "" {
 		return messaging.StepVerdict{Verdict: messaging.Verdict{Action: messaging.DeferSend, Rule: "wait", Reason: name + " is put off: " + why, Until: until}}
 	}
 	if len(f.Rule.If) == 0 {
@@ -79,7 +80,7 @@ func (s *Set) stepDecided(d *messaging.Message, now time.Time, o messaging.Outco
 }
 
 // putOff is until when a step waits for the one before it, and why; "" when it need not.
-func (d *delay) putOff(before *messaging.StepBefore, zones places, now time.Time) (until time.Time, why string) {
+func (d *delay) putOff(before *messaging.StepBefore, zones hours.Places, now time.Time) (until time.Time, why string) {
 	if before == nil {
 		return until, ""
 	}

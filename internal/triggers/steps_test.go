@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nudgewire/nudgewire/internal/hours"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 )
 
@@ -178,14 +179,14 @@ func TestAStepThatAsksAboutWhatIsGone(t *testing.T) {
 }
 
 func TestADelayIsReadAsItIsWritten(t *testing.T) {
-	at := clock{hour: 10}
+	at := clockOf(t, "10:00")
 	zone, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range []delay{{}, {length: 90 * time.Minute}, {length: 72 * time.Hour}, {days: 1}, {days: 3}, {days: 3, at: &at}, {daily: &at}} {
 		got, err := parseDelay(d.String())
-		if err != nil || !got.after(noon, places{zone}).Equal(d.after(noon, places{zone})) {
+		if err != nil || !got.after(noon, hours.Places{zone}).Equal(d.after(noon, hours.Places{zone})) {
 			t.Errorf("%q is read as %q (%v)", d.String(), got.String(), err)
 		}
 	}
@@ -208,7 +209,7 @@ func TestCalendarDaysKeepTheTimeOnTheWall(t *testing.T) {
 		}
 		return at
 	}
-	half, late := clock{hour: 2, minute: 30}, clock{hour: 10}
+	half, late, nine := clockOf(t, "02:30"), clockOf(t, "10:00"), clockOf(t, "09:00")
 	for name, tt := range map[string]struct {
 		from string
 		d    delay
@@ -220,10 +221,10 @@ func TestCalendarDaysKeepTheTimeOnTheWall(t *testing.T) {
 		"at another time":               {"2026-10-24 18:00", delay{days: 2, at: &late}, local("2026-10-26 10:00")},
 		"a time that does not exist":    {"2027-03-27 08:00", delay{days: 1, at: &half}, time.Date(2027, 3, 28, 1, 0, 0, 0, time.UTC)},
 		"a time that comes twice":       {"2026-10-24 08:00", delay{days: 1, at: &half}, time.Date(2026, 10, 25, 0, 30, 0, 0, time.UTC)},
-		"the same time of day, later":   {"2026-11-27 09:00", delay{daily: &clock{hour: 9}}, local("2026-11-28 09:00")},
+		"the same time of day, later":   {"2026-11-27 09:00", delay{daily: &nine}, local("2026-11-28 09:00")},
 		"a month has as many as it has": {"2027-01-31 09:00", delay{days: 30}, local("2027-03-02 09:00")},
 	} {
-		if got := tt.d.after(local(tt.from), places{zone}); !got.Equal(tt.want) {
+		if got := tt.d.after(local(tt.from), hours.Places{zone}); !got.Equal(tt.want) {
 			t.Errorf("%s: %s, want %s", name, got.In(zone), tt.want.In(zone))
 		}
 	}

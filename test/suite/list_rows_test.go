@@ -87,7 +87,7 @@ func blocks(phone messaging.Phone) func(*ledger) error {
 // partFacts has, for each field of messaging.DueFacts, what changes it of a contact on a part. One without meetings is no fact of a row of a
 // file, or does not change while a part is cut: duerules.MayGo and scheduler.History say so.
 var partFacts = map[string]map[string]meeting{
-	"CalledOff": nil, "Claimed": nil, "File": nil, "Begun": nil, "Service": nil, "Step": nil, "Within": nil, "Window": nil, "FirstDue": nil,
+	"CalledOff": nil, "Claimed": nil, "File": nil, "Begun": nil, "OwnClock": nil, "Service": nil, "Step": nil, "Within": nil, "Window": nil, "FirstDue": nil,
 	"Contacts": nil, "New": nil, // the claim asks for room
 	"Held": {
 		"a hold begins": {func(l *ledger) error {

@@ -152,7 +152,7 @@ func (l *ledger) fillRuns() {
 	again7 := l.sevenRowsOf("again")
 	ids, _, err := l.toGoAgain(again7.ID, 0, 10)
 	l.must(err)
-	_, err = l.EnqueueRetries(l.ctx, l.retry(again7, "a retry").ID, ids, movedAt)
+	_, err = l.EnqueueRetries(l.ctx, l.retry(again7, "a retry").ID, ids, nil, movedAt)
 	l.must(err)
 	_, err = l.LastScheduled(l.ctx, "winback", "a line", beforeMove)
 	l.must(err)

@@ -23,6 +23,7 @@ func rowsOf(run messaging.RunID, first int64, n int) (out []messaging.Message) {
 func (s suite) enqueue(t *testing.T) {
 	t.Run("each row is queued once, however often it is handed over", s.eachRowIsQueuedOnce)
 	t.Run("rows of two runs are apart", s.rowsOfTwoRunsAreApart)
+	t.Run("rows that wait for their time keep no others waiting", s.rowsThatWaitForTheirTime)
 	t.Run("a run that does not send queues nothing more", s.aRunThatDoesNotSendQueuesNothing)
 	t.Run("its standing counts what has ended", s.itsStandingCountsWhatHasEnded)
 }
@@ -69,6 +70,21 @@ func (s suite) rowsOfTwoRunsAreApart(t *testing.T) {
 	by, err := l.RunMessages(l.ctx, a.ID)
 	l.must(err)
 	same(t, "messages", map[string]int64{"cancelled": 3}, by)
+}
+
+func (s suite) rowsThatWaitForTheirTime(t *testing.T) {
+	l := s.open(t)
+	r := l.uploading("1", 1)
+	rows := rowsOf(r.ID, 1, 4)
+	for i := range 2 {
+		rows[i].DueAt, rows[i].ExpiresAt = noon.Add(5*time.Hour), noon.Add(9*time.Hour)
+	}
+	l.must(l.Enqueue(l.ctx, r.ID, 1, rows))
+	if n, err := l.Backlog(l.ctx, r.ID); err != nil || n != 2 {
+		t.Errorf("the backlog is %d, %v", n, err)
+	}
+	same(t, "claimed at once", 2, len(l.mustClaim(noon.Add(time.Minute), 9)))
+	same(t, "claimed at their time", 2, len(l.mustClaim(noon.Add(5*time.Hour), 9)))
 }
 
 func (s suite) aRunThatDoesNotSendQueuesNothing(t *testing.T) {

@@ -74,8 +74,9 @@ func (s suite) whoeverAsksForAllGetsThoseThatMayGo(t *testing.T) {
 		all = append(all, r.Message.ID)
 	}
 	later := noon.Add(time.Hour)
+	at := func(_ messaging.Phone, now time.Time) time.Time { return now.Add(3 * time.Hour) }
 	for range 2 {
-		if total, err := l.EnqueueRetries(l.ctx, again.ID, all, later); err != nil || total != 3 {
+		if total, err := l.EnqueueRetries(l.ctx, again.ID, all, at, later); err != nil || total != 3 {
 			t.Fatalf("%d rows are queued, %v", total, err)
 		}
 	}
@@ -83,7 +84,7 @@ func (s suite) whoeverAsksForAllGetsThoseThatMayGo(t *testing.T) {
 		of := l.message(l.rows(old.ID, 0)[[]int{0, 2, 4}[i]].Message.ID)
 		want := messaging.Message{
 			ID: r.Message.ID, Run: again.ID, Trigger: of.Trigger, Key: messaging.RowKey(again.ID, int64(i+1)), Phone: of.Phone, Category: of.Category, Send: of.Send,
-			State: messaging.StateWaiting, DueAt: later, ExpiresAt: later.Add(time.Hour), CreatedAt: later, UpdatedAt: later, Config: "v1",
+			State: messaging.StateWaiting, DueAt: later.Add(3 * time.Hour), ExpiresAt: later.Add(4 * time.Hour), CreatedAt: later, UpdatedAt: later, Config: "v1",
 		}
 		same(t, "message", want, l.message(r.Message.ID))
 		if r.RetryOf != of.ID || r.Number != int64(i+1) {
@@ -98,7 +99,7 @@ func (s suite) whoeverAsksForAllGetsThoseThatMayGo(t *testing.T) {
 		t.Errorf("%d retries, %v", n, err)
 	}
 	again = l.mustSet(again, messaging.RunPaused)
-	_, err := l.EnqueueRetries(l.ctx, again.ID, all, later)
+	_, err := l.EnqueueRetries(l.ctx, again.ID, all, nil, later)
 	moved(t, "a run that is paused", err)
 	reopened := reopenAfter(t, l)
 	if got := reopened.run(again.ID); got.RetryOf != old.ID || got.RetryClasses != "no_points,unknown" || got.RetryWait != time.Hour {
@@ -113,7 +114,7 @@ func (s suite) howeverOftenItIsKnownWhereARowWasRead(t *testing.T) {
 	ids, _, err := l.toGoAgain(old.ID, 0, 10)
 	l.must(err)
 	later := noon.Add(time.Hour)
-	_, err = l.EnqueueRetries(l.ctx, again.ID, ids, later)
+	_, err = l.EnqueueRetries(l.ctx, again.ID, ids, nil, later)
 	l.must(err)
 	// What failed again is retried from the new run, and from there alone.
 	for _, d := range l.mustClaim(later, 2) {
@@ -130,7 +131,7 @@ func (s suite) howeverOftenItIsKnownWhereARowWasRead(t *testing.T) {
 		t.Fatalf("%v may go a third time, %v", twice, err)
 	}
 	third := l.retryUntil(failed, "retry 1 of run 2", later.Add(7*time.Hour))
-	_, err = l.EnqueueRetries(l.ctx, third.ID, twice, later)
+	_, err = l.EnqueueRetries(l.ctx, third.ID, twice, nil, later)
 	l.must(err)
 	for _, r := range l.rows(third.ID, 0) {
 		if !r.Message.ExpiresAt.Equal(third.RetryUntil) {
@@ -187,7 +188,7 @@ func (s suite) enqueueRetriesTogether(t *testing.T) {
 	var totals [n]int64
 	together(n, func(i int) {
 		var err error
-		if totals[i], err = l.EnqueueRetries(l.ctx, runs[i].ID, ids, noon); err != nil {
+		if totals[i], err = l.EnqueueRetries(l.ctx, runs[i].ID, ids, nil, noon); err != nil {
 			t.Error(err)
 		}
 	})

@@ -81,7 +81,7 @@ func (s suite) phoneRows(t *testing.T) {
 	again := l.retry(old, "retry 1 of run 1")
 	ids, _, err := l.toGoAgain(old.ID, 0, 10)
 	l.must(err)
-	if _, err := l.EnqueueRetries(l.ctx, again.ID, ids, noon.Add(time.Hour)); err != nil {
+	if _, err := l.EnqueueRetries(l.ctx, again.ID, ids, nil, noon.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	phone := rowsOf(old.ID, 3, 1)[0].Phone // rejected, and sent again as row 2

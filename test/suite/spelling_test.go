@@ -87,7 +87,7 @@ func (s suite) aRowKeepsItsSpelling(t *testing.T) {
 	again := l.retry(l.mustSet(r, messaging.RunDone), "retry 1 of run 1")
 	ids, _, err := l.toGoAgain(r.ID, 0, 9)
 	if err == nil {
-		_, err = l.EnqueueRetries(l.ctx, again.ID, ids, noon)
+		_, err = l.EnqueueRetries(l.ctx, again.ID, ids, nil, noon)
 	}
 	if err != nil {
 		t.Fatal(err)

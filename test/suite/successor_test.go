@@ -237,7 +237,7 @@ func (s suite) aRetryAndTheLedgerMakeOneSuccessorOfARow(t *testing.T) {
 	l.failed(got[1].ID, at, messaging.ErrorPermanent)
 	r = l.mustSet(r, messaging.RunDone)
 	again := l.retry(r, "retry 1 of run 1")
-	total, err := l.EnqueueRetries(l.ctx, again.ID, []messaging.MessageID{got[0].ID, got[1].ID}, at)
+	total, err := l.EnqueueRetries(l.ctx, again.ID, []messaging.MessageID{got[0].ID, got[1].ID}, nil, at)
 	if err != nil || total != 1 {
 		t.Errorf("%d rows are queued, %v", total, err)
 	}
@@ -247,7 +247,7 @@ func (s suite) aRetryAndTheLedgerMakeOneSuccessorOfARow(t *testing.T) {
 		l.mustFinish(d, messaging.StateAccepted)
 		l.failed(d.ID, at, messaging.ErrorNoPoints)
 	}
-	if total, err = l.EnqueueRetries(l.ctx, again.ID, []messaging.MessageID{got[0].ID, got[1].ID}, at); err != nil || total != 1 || len(due) != 2 {
+	if total, err = l.EnqueueRetries(l.ctx, again.ID, []messaging.MessageID{got[0].ID, got[1].ID}, nil, at); err != nil || total != 1 || len(due) != 2 {
 		t.Errorf("%d rows are queued of %d that were claimed, %v", total, len(due), err)
 	}
 	same(t, "of the retry", map[string]int64{"failed": 1, "waiting": 1}, l.runMessages(again.ID))

@@ -174,6 +174,10 @@ func (c commands) tellForecast(f *server.ForecastView) error {
 		c.Say("  halted      %s\n", c.Paint(c.Out, "33", f.Halted))
 	}
 	for _, l := range f.Later {
+		if l.Zone != "" {
+			c.Say("  later       %s at %s (%s, as in %s)\n", units.Count(l.Rows, "row"), c.Clock(l.Until), l.Rule, l.Zone)
+			continue
+		}
 		c.Say("  later       %s, the first %s (%s)\n", units.Count(l.Rows, "row"), c.Clock(l.Until), l.Rule)
 	}
 	for _, why := range f.Awaiting {
