@@ -492,3 +492,25 @@ func TestWhatATimeOfDayDoesNotGoWith(t *testing.T) {
 		}
 	}
 }
+
+// A run is under way until its last turn: when its job's time comes meanwhile, overlap decides.
+func TestATimeThatComesBetweenTwoTurns(t *testing.T) {
+	d := newDesk(t, midnight)
+	d.Use([]*Compiled{jobOf(t, overTheWorld(), Job{At: clockOf(t, "10:00"), Cron: "0 0,2 23 * *"})})
+	at := whenUploaded(t, d)
+	_, err := d.Tick(t.Context(), midnight.Add(-time.Minute))
+	must(t, err)
+	untilWaits(d, midnight.Add(8*time.Hour), func() {
+		d.advance(midnight.Add(2 * time.Hour).Sub(d.now()))
+		_, err := d.Tick(t.Context(), d.now())
+		must(t, err)
+	})
+	fireDue(t, d)
+	r := d.the(t)
+	if r.ID != 2 || r.State != messaging.RunSkipped || !strings.Contains(r.Reason, "is still uploading (overlap: skip)") {
+		t.Errorf("run %d is %s %q", r.ID, r.State, r.Reason)
+	}
+	if len(at) != len(world) {
+		t.Errorf("%d rows went", len(at))
+	}
+}

@@ -32,7 +32,7 @@ func TestAForecastIsTheTruth(t *testing.T) {
 		"consent: required", "limit: 1 per 24h", "unique: phone", "limit: {count: 1 per 24h, on_hit: drop}", "exclude: {messaged_within: 7d}",
 		"limit: 2 per 7d, consent: required", `quiet_hours: "` + quiet + `"`, `quiet_hours: {hours: "` + quiet + `", on_hit: drop}`,
 		"consent: required, limit: {count: 3 per 24h, on_hit: drop}, category: utility", `quiet_hours: "` + quiet + `", consent: required, exclude: {messaged_within: 1h}`,
-		"limit: {count: 2 per 24h, max_defer: 1h}",
+		"limit: {count: 2 per 24h, max_defer: 1h}", `at: "` + passedInBritain() + `"`, `at: "` + passedInBritain() + `", consent: required, exclude: {messaged_within: 1h}`,
 	}
 	config := "defaults: {country: GB, language: en}\njobs:\n"
 	for i, rule := range rules {
