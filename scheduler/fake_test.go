@@ -47,6 +47,7 @@ type book struct {
 	changes  int                                     // claims before which something changes
 	finishes int
 	reached  map[messaging.Phone]time.Time // by the account
+	beside   int64                         // what messages spent, in thousandths of points
 	full     int                           // claims that a message took the last place before
 	rooms    int                           // questions for room
 }
@@ -369,6 +370,10 @@ func (b *book) ClaimPart(_ context.Context, c messaging.PartClaim) (messaging.Pa
 			b.reached[phone] = c.At
 		}
 	}
+	if c.Budget != nil && !c.Pays(b.spent(c.Budget, c.At)) {
+		return *p, false, nil
+	}
+	p.Goes = c.Part.Goes
 	rest := p.Ranges.Without(c.Part.Ranges)
 	for _, row := range b.rows[p.List] {
 		if rest.Has(row.Number) && !c.Left.Has(row.Number) && row.Reason == "" {
@@ -386,6 +391,30 @@ func (b *book) ClaimPart(_ context.Context, c messaging.PartClaim) (messaging.Pa
 		})
 	}
 	return claimed, true, b.after("ClaimPart " + fmt.Sprint(number))
+}
+
+func (b *book) Spent(_ context.Context, of messaging.Calendar, at time.Time) (messaging.Spent, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.spent(of, at), nil
+}
+
+// spent is what files cost that left, and may have left, with what messages spent.
+func (b *book) spent(of messaging.Calendar, at time.Time) messaging.Spent {
+	s := messaging.Spent{Day: b.beside, Month: b.beside}
+	day, month := of.Begins(at)
+	for _, parts := range b.parts {
+		for i := range parts {
+			p := &parts[i]
+			if p.State == messaging.PartWaiting || p.State == messaging.PartRejected || p.UpdatedAt.Before(month) {
+				continue
+			}
+			if s.Month += costOf(p.Goes); !p.UpdatedAt.Before(day) {
+				s.Day += costOf(p.Goes)
+			}
+		}
+	}
+	return s
 }
 
 func (b *book) Room(_ context.Context, q messaging.QuotaQuestion) (room messaging.Room, _ error) {

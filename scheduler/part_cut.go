@@ -264,7 +264,7 @@ func (w *working) cut(ctx context.Context, p *messaging.Part, first int64) (*cut
 var errChanged = errors.New("who may get the part has changed")
 
 // claim cuts a part and claims it, with no more than first rows, 0 for as many as fit. file is nil where nobody on it may go now: it is
-// then as the store has it. Errors: errChanged, a *noRoomError.
+// then as the store has it. Errors: errChanged, a *noRoomError, a *noBudgetError.
 func (w *working) claim(ctx context.Context, p messaging.Part, parts []messaging.Part, first int64) (_ messaging.Part, file *cutting, err error) {
 	w.leaving.Lock()
 	defer w.leaving.Unlock()
@@ -277,18 +277,11 @@ func (w *working) claim(ctx context.Context, p messaging.Part, parts []messaging
 	if err != nil {
 		return p, nil, err
 	}
-	if reach := w.reach(); !reach.IsZero() && len(c.taken) > 0 {
-		room, err := w.Store.Room(ctx, roomFor(reach, w.run.Account, c.phones, w.Now().UTC()))
-		switch {
-		case err != nil:
+	if fits, err := w.fits(ctx, c); err != nil {
+		return p, nil, err
+	} else if fits < len(c.phones) {
+		if c, err = w.cut(ctx, &p, int64(fits)); err != nil {
 			return p, nil, err
-		case room.Fits >= len(c.phones):
-		case int64(room.Fits) < reach.Least():
-			return p, nil, &noRoomError{room, reach}
-		default:
-			if c, err = w.cut(ctx, &p, int64(room.Fits)); err != nil {
-				return p, nil, err
-			}
 		}
 	}
 	if err := w.Store.NoteRows(ctx, p.List, c.notes()); err != nil {
@@ -311,6 +304,9 @@ func (w *working) claim(ctx context.Context, p messaging.Part, parts []messaging
 	if reach := w.reach(); !reach.IsZero() {
 		q := roomFor(reach, w.run.Account, c.phones, claim.At)
 		claim.Room = &q
+	}
+	if purse := w.purse(); purse != nil {
+		claim.Budget, claim.Pays = purse, func(s messaging.Spent) bool { return costOf(p.Goes) <= max(0, purse.Left(s)) }
 	}
 	now, err := w.claimAsCut(ctx, claim)
 	if err != nil {

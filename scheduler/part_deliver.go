@@ -145,6 +145,12 @@ func (w *working) take(ctx context.Context, p *messaging.Part, parts []messaging
 			}
 			continue
 		}
+		if no, spent := errors.AsType[*noBudgetError](err); spent {
+			if err := w.awaitBudget(ctx, no); err != nil {
+				return false, stop{}, err
+			}
+			continue
+		}
 		if errors.Is(err, errChanged) {
 			if falls++; falls > 1 { // the same may be in its way at once again
 				err = w.await(ctx, w.Now().Add(backoff.Next(falls-1, firstFall, lastFall, w.Jitter())))
@@ -162,7 +168,7 @@ func (w *working) take(ctx context.Context, p *messaging.Part, parts []messaging
 		if p.Attempt == 1 {
 			w.begun = w.Now()
 		}
-		if w.run.Waits == messaging.WaitLimits || w.run.Waits == messaging.WaitAt {
+		if w.run.Waits == messaging.WaitLimits || w.run.Waits == messaging.WaitAt || w.run.Waits == messaging.WaitBudget {
 			if err := w.waits(ctx, "", time.Time{}, ""); err != nil {
 				return false, stop{}, err
 			}

@@ -117,12 +117,11 @@ func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, pr
 		f.Repeats, f.RepeatWords = before.ID, repeatWords(b.tally.Kept, before)
 		f.Awaiting = append(f.Awaiting, f.RepeatWords)
 	}
-	s.conclude(&f, job)
-	return f, nil
+	return f, s.conclude(ctx, &f, job)
 }
 
 // conclude adds what is said of the run as a whole, once its rows are counted.
-func (s *Scheduler) conclude(f *Forecast, job *Compiled) {
+func (s *Scheduler) conclude(ctx context.Context, f *Forecast, job *Compiled) error {
 	var quiet messaging.Verdict
 	if f.Run.Deliver == messaging.DeliverCSV {
 		if quiet = s.fileMayGo(&f.Run, job.category, job, false); quiet.Action == messaging.DeferSend && f.Tally.Kept > 0 {
@@ -140,7 +139,13 @@ func (s *Scheduler) conclude(f *Forecast, job *Compiled) {
 		if last := f.Later.last(); !last.IsZero() && f.Takes > 0 {
 			f.Takes, f.Basis = f.Takes+last.Sub(s.Now()), fmt.Sprintf("until the last %s (at), and then %s", job.At, f.Basis)
 		}
+		last, basis, err := s.lasts(ctx, job, f.Tally.Points)
+		if last > f.Takes {
+			f.Takes, f.Basis = last, basis
+		}
+		return err
 	}
+	return nil
 }
 
 // prices is the price table of an account, nil where there is none.

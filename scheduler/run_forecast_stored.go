@@ -47,8 +47,7 @@ func (s *Scheduler) ForecastRun(ctx context.Context, id messaging.RunID) (Foreca
 	if err != nil {
 		return Forecast{}, err
 	}
-	s.conclude(&f.out, f.job)
-	return f.out, nil
+	return f.out, s.conclude(ctx, &f.out, f.job)
 }
 
 func awaitsNot(r *messaging.Run) error {

@@ -88,7 +88,7 @@ func TestAListLeavesAsTheAccountHasRoom(t *testing.T) {
 func whileFull(d *desk, f func(messaging.Run)) {
 	sleep, said := d.Sleep, false
 	d.Sleep = func(ctx context.Context, by time.Duration) error {
-		if r := d.the(d.t); !said && r.Waits == messaging.WaitLimits {
+		if r := d.the(d.t); !said && (r.Waits == messaging.WaitLimits || r.Waits == messaging.WaitBudget) {
 			said = true
 			f(r)
 		}

@@ -74,6 +74,9 @@ type RunStore interface {
 	// Room says how many of the phones have room in the window of their account's limit.
 	Room(ctx context.Context, q messaging.QuotaQuestion) (messaging.Room, error)
 
+	// Spent is what was spent on the day and in the month of a moment.
+	Spent(ctx context.Context, of messaging.Calendar, at time.Time) (messaging.Spent, error)
+
 	// FinishPart stores how an upload ended. The part must be uploading, or in doubt because
 	// somebody took the uploader for dead, with the same Attempt; else ErrMoved. The messages
 	// that p.MessageIDs names are followed from then on.

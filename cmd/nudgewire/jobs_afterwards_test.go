@@ -125,7 +125,7 @@ tracking: {poll: [1s]}
 	says(exit.Nothing, "jobs resolve 3 2 --as accepted --yes", "run 3 has no part 2")
 	says(0, "jobs resolve 3 1 --as resend --yes --reason nothing", "part 1 ")
 	says(0, "jobs show 3 --follow", "accepted", "said on", "was not accepted, and had it sent again: nothing")
-	says(0, "report --group job --csv", "job,events,decisions,queued,shadowed,accepted,uploaded,uploaded_points,delivered,", "\nspring,0,0,0,0,0,2,0,0,")
+	says(0, "report --group job --csv", "job,events,decisions,queued,shadowed,accepted,uploaded,points,uploaded_points,delivered,", "\nspring,0,0,0,0,0,2,0,0,0,")
 	if n := len(service.Campaigns()); n != 2 {
 		t.Errorf("the service has %d campaigns", n)
 	}

@@ -17,7 +17,7 @@ import (
 // adminOptions are what the admin API, and those who look for troubles, work with.
 func (a *App) adminOptions() server.AdminOptions {
 	return server.AdminOptions{
-		Store: a.store, Storage: engine.Path(a.began.Storage), Data: engine.Name(a.began.Storage), Daemon: daemon{a}, Jobs: a.jobs, Alerts: a.alerts, Outgoing: a, Simulations: a.simulations, Rules: &a.rules, SignIns: a.people, ConsoleURL: a.consoleURL, Trial: a.trial, Config: a.configView, Edits: configEdits, Reads: a.reads, Country: a.began.Defaults.Country, Zone: a.zone,
+		Store: a.store, Storage: engine.Path(a.began.Storage), Data: engine.Name(a.began.Storage), Daemon: daemon{a}, Jobs: a.jobs, Alerts: a.alerts, Outgoing: a, Simulations: a.simulations, Rules: &a.rules, SignIns: a.people, ConsoleURL: a.consoleURL, Trial: a.trial, Config: a.configView, Edits: configEdits, Reads: a.reads, Spend: a.spend, Country: a.began.Defaults.Country, Zone: a.zone,
 		Now: a.store.Now, Log: a.log.Named("admin"), Errors: func() *messaging.ErrorRules { return a.config().Errors },
 	}
 }

@@ -252,6 +252,12 @@ func TestEachAlertComesOnceAndEnds(t *testing.T) {
 		{code: "key", make: failing(401), mend: mended},
 		{code: "points", make: failing(402), mend: mended},
 		{code: "address", make: failing(404), mend: mended},
+		{code: "budget", calls: ", price: {marketing: 1, utility: 1, authentication: 1}", config: plainConfig + "\nbudget: {day: 5}\n", make: func(s *scene) {
+			s.sends(4, 0)
+		}, mend: func(s *scene) {
+			s.edit("{day: 5}", "{day: 50}")
+			s.reload()
+		}},
 		{code: "outage", make: failing(500), mend: mended},
 		{code: "rejections", make: func(s *scene) {
 			for i := range 5 { // of different templates

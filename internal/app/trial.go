@@ -1,12 +1,14 @@
 package app
 
 import (
+	"context"
 	"strings"
 
 	"github.com/nudgewire/nudgewire/internal/config"
 	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/preview"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/simulation"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/scheduler"
@@ -43,12 +45,14 @@ func SimulationOf(cfg *config.Config) simulation.Rules {
 	}
 }
 
-// pointsOf is what a message costs; nil where the config names no price.
-func pointsOf(cfg *config.Config) func(m *messaging.Message) float64 {
+// pointsOf are what a message costs; nil where the config names no price.
+func pointsOf(cfg *config.Config) func(account string, c messaging.Category, phone messaging.Phone) float64 {
 	if cfg.API.Price == nil {
 		return nil
 	}
-	return func(m *messaging.Message) float64 { return costOf(cfg, m.Account, m.Category, m.Phone) }
+	return func(account string, c messaging.Category, phone messaging.Phone) float64 {
+		return costOf(cfg, account, c, phone)
+	}
 }
 
 // costOf is what a message costs, in points; 0 where the config names no price.
@@ -58,6 +62,18 @@ func costOf(cfg *config.Config, account string, c messaging.Category, phone mess
 		return 0
 	}
 	return by.Price.Of(c, string(phone))
+}
+
+// spend is what of the budget is spent.
+func (a *App) spend(ctx context.Context) (v report.SpendView, err error) {
+	cfg := a.config()
+	v.Priced = cfg.API.Price != nil
+	for _, name := range cfg.AccountNames() {
+		by, _ := cfg.Account(name)
+		v.Priced = v.Priced || by.Price != nil
+	}
+	v.Budget, err = report.Records{Store: a.store}.Budget(ctx, cfg.Due.Purse(), cfg.Dearest(), a.store.Now())
+	return v, err
 }
 
 // uncounted are the rules of the due moment by which a contact whose zone is a guess is not counted.

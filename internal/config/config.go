@@ -70,6 +70,7 @@ type file struct {
 	part      `yaml:",inline"`
 	Errors    []messaging.ErrorRule `yaml:"errors" doc:"What the service's own words for a message that it did not send mean, and so what happens next."`
 	Limits    duerules.Account      `yaml:"limits" doc:"What the messaging service lets the account send."`
+	Budget    duerules.Budget       `yaml:"budget" doc:"Points that may be spent before marketing waits, all accounts together, by price; utility and authentication go on. See docs/spend.md."`
 	Tracking  Tracking              `yaml:"tracking" doc:"How accepted messages are followed to the phone."`
 	Retention Retention             `yaml:"retention" doc:"How long what is no longer needed is kept."`
 	Backup    Backup                `yaml:"backup" doc:"Backups that the daemon makes by itself."`
@@ -101,7 +102,7 @@ type API struct {
 	Rate        units.Rate     `yaml:"rate" validate:"min=1/min,max=10000/s" default:"20/s" doc:"Most requests, sends and status questions together."`
 	Concurrency int            `yaml:"concurrency" validate:"min=1,max=1024" default:"32" doc:"Most requests under way at a time: so many that send, and so many that ask for a status."`
 	Timeout     units.Duration `yaml:"timeout" validate:"min=100ms,max=5m" default:"10s" doc:"Longest wait for one answer. A send that takes longer is in doubt, so too short hurts more than too long. The upload of a file may take this and its size at 64 KB/s."`
-	Price       *Price         `yaml:"price" doc:"Points that a message costs, for forecasts and guards of jobs. Without it points are not counted."`
+	Price       *Price         `yaml:"price" doc:"Points that a message costs, for the report, budget, forecasts and guards of jobs. Without it points are not counted."`
 	TextPath    string         `yaml:"text_path" validate:"url_path" example:"/send-message" doc:"Path of the endpoint for plain texts, below base_url. The service's document does not show it; texts are rejected until it is set."`
 	CAFile      string         `yaml:"ca_file" example:"/etc/ssl/company-ca.pem" doc:"Certificates (PEM) of authorities that may vouch for the service, beside those that this machine trusts: for a proxy of the company's own. Read at the start and at each reload."`
 }

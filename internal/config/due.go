@@ -61,6 +61,8 @@ func (c *Config) compileDue(k *checker) {
 		}
 		c.Due.Account(e.Key, limits)
 	}
+	c.budget(k)
+	c.Due.Budget(c.in.Budget)
 	c.Due.Defaults(c.Defaults.Keys, c.holidays[c.Defaults.QuietHours.Holidays])
 	for i := range c.in.Triggers {
 		e := &c.in.Triggers[i]
@@ -132,6 +134,50 @@ func (c *Config) readHolidays(k *checker, at, path string, sum hash.Hash) {
 		k.warn("holidays-empty", at, full+" has no date in it", "write one date a line, such as 2026-12-25, or remove the line")
 	}
 	c.holidays[path] = days
+}
+
+// budget checks that what may be spent can be counted, and lets something go.
+func (c *Config) budget(k *checker) {
+	b := c.in.Budget
+	for _, one := range []struct {
+		key  string
+		most float64
+	}{{"budget.day", b.Day}, {"budget.month", b.Month}} {
+		switch dear := c.Dearest(); {
+		case !k.has(one.key) || one.most < 0: // which was reported
+		case one.most == 0:
+			k.bad(one.key, "lets no marketing go", "write more points, or remove it; mode: off is what sends nothing")
+		case one.most < dear:
+			k.bad(one.key, fmt.Sprintf("a marketing message costs up to %v points, so it would wait for ever", dear), fmt.Sprintf("write %v or more", dear))
+		}
+	}
+	if !k.has("budget") {
+		return
+	}
+	if c.API.Price == nil {
+		k.bad("budget", "nothing says what a message costs, so nothing is counted", "add price to api, such as price: {marketing: 1.0, utility: 0.4, authentication: 0.4}")
+	}
+	if b.Day == 0 && b.Month == 0 && !k.has("budget.day") && !k.has("budget.month") {
+		k.bad("budget", "does not say how much", "write day: 500 or month: 9000 in it, or remove it")
+	}
+}
+
+// Dearest is what a marketing message costs at the most, by the prices of all accounts.
+func (c *Config) Dearest() (most float64) {
+	prices := []*Price{c.API.Price}
+	for i := range c.in.Accounts {
+		prices = append(prices, c.in.Accounts[i].Value.Price)
+	}
+	for _, p := range prices {
+		if p == nil {
+			continue
+		}
+		most = max(most, p.Marketing.Default)
+		for _, points := range p.Marketing.ByCountry {
+			most = max(most, points)
+		}
+	}
+	return most
 }
 
 // account checks what the account may send.

@@ -26,6 +26,8 @@ type numbersPage struct {
 	Funnel    []stage
 	Plots     []plot
 	Rules     []ruleNumbers
+	Budget    []bar
+	Countries []bar // by what messages to them cost
 	Ended     []bar
 	Failed    []server.RejectedView // of the last 24 hours, in the service's words
 	Arrivals  []bar
@@ -39,6 +41,7 @@ type numbersPage struct {
 type ruleNumbers struct {
 	Name, Link                            string
 	Queued, Sent, Delivered, Read, Failed int64 // failed ones that the service did not take, too
+	Points                                float64
 }
 
 func (c *Console) numbers(r *http.Request) (page, error) {
@@ -63,6 +66,9 @@ func (c *Console) askNumbers(r *http.Request) (v numbersPage, err error) {
 	if err = c.numbersByRule(ctx, &v, now); err != nil {
 		return v, err
 	}
+	if err = c.spent(ctx, &v, since); err != nil {
+		return v, err
+	}
 	for _, e := range v.Report.Ended {
 		v.Ended = append(v.Ended, bar{Name: report.EndedWords(e.Reason), Note: e.State, N: e.Messages, Link: endedLink(&e, v.Stretch.Key)})
 	}
@@ -84,6 +90,32 @@ func (c *Console) askNumbers(r *http.Request) (v numbersPage, err error) {
 	}
 	v.Calendar = widths(v.Calendar)
 	return v, err
+}
+
+// spent fills in what messages cost.
+func (c *Console) spent(ctx context.Context, v *numbersPage, since time.Time) error {
+	by, err := server.ShowReport.Call(ctx, c.Ask, report.Query{Since: since, Group: "country", Only: report.OnlyRows})
+	for i := range by.Rows {
+		if row := &by.Rows[i]; row.Spent > 0 {
+			v.Countries = append(v.Countries, bar{Name: cmp.Or(row.Group, "no country known"), N: messaging.Thousandths(row.Spent), Words: report.PointsWords(row.Spent)})
+		}
+	}
+	slices.SortStableFunc(v.Countries, func(a, b bar) int { return cmp.Compare(b.N, a.N) })
+	v.Countries = widths(v.Countries)
+	if v.Report.Spend == nil {
+		return err
+	}
+	for _, b := range v.Report.Spend.Budget {
+		one := bar{Name: "Today", Note: "until " + b.Until.In(c.Zone()).Format("15:04"), Words: report.PointsWords(b.Spent) + " of " + report.PointsWords(b.Most), Width: min(1000, 10*b.Percent())}
+		if b.Of == "month" {
+			one.Name, one.Note = "This month", "until "+b.Until.In(c.Zone()).Format("2 Jan 15:04")
+		}
+		if b.Met {
+			one.Note += "; marketing waits"
+		}
+		v.Budget = append(v.Budget, one)
+	}
+	return err
 }
 
 // endedLink leads to the messages that ended so.
@@ -158,10 +190,19 @@ func (c *Console) numbersByRule(ctx context.Context, v *numbersPage, now time.Ti
 		arrivalPlot(at, labels, v.Report.Arrivals.Times, csvOf(&v.Stretch, "")),
 		today.against(&before, v.Report.CountedSince, now),
 	}
+	points := plot{
+		ID: "spent", Title: "Points, by trigger and job", Kind: "stack", Labels: labels, CSV: csvOf(&v.Stretch, "trigger"),
+		Series: seriesOf(at, func(s *report.Stages) int64 { return int64(math.Round(s.Spent)) }, &by[0], &by[1]),
+		Empty:  "Nothing was spent in this time.",
+	}
+	points.begun(at, v.Report.CountedSince, v.Stretch.by)
 	for i := range v.Plots[:3] {
 		v.Plots[i].begun(at, v.Report.CountedSince, v.Stretch.by)
 	}
 	v.Plots[3].begun([]time.Time{daysBack(1)(now), now.Truncate(time.Hour)}, v.Report.CountedSince, "hour")
+	if v.Report.Total.Spent > 0 {
+		v.Plots = append(v.Plots, points)
+	}
 	for i, path := range []string{"/triggers/", "/jobs/"} {
 		v.Rules = addRules(v.Rules, by[i].Rows, path)
 	}
@@ -185,6 +226,7 @@ func addRules(all []ruleNumbers, rows []report.Row, path string) []ruleNumbers {
 		one := &all[at]
 		one.Queued, one.Sent, one.Delivered, one.Read = one.Queued+row.Queued, one.Sent+row.Sent(), one.Delivered+row.Delivered, one.Read+row.Read
 		one.Failed += row.Failed + row.Rejected
+		one.Points += row.Spent
 	}
 	return all
 }

@@ -22,8 +22,8 @@ func (v numbersPage) TableCSV(table string) string {
 
 // table is a table of the numbers with its head; nil where there is none of that name.
 func (v *numbersPage) table(name string) [][]string {
-	bars := func(what string, all []bar) [][]string {
-		rows := [][]string{{what, "note", "messages"}}
+	bars := func(what, number string, all []bar) [][]string {
+		rows := [][]string{{what, "note", number}}
 		for i := range all {
 			rows = append(rows, []string{all[i].Name, all[i].Note, cmp.Or(all[i].Words, strconv.FormatInt(all[i].N, 10))})
 		}
@@ -31,11 +31,13 @@ func (v *numbersPage) table(name string) [][]string {
 	}
 	switch name {
 	case "ended":
-		return bars("reason", v.Ended)
+		return bars("reason", "messages", v.Ended)
 	case "arrivals":
-		return bars("time", v.Arrivals)
+		return bars("time", "messages", v.Arrivals)
 	case "calendar":
-		return bars("day", v.Calendar)
+		return bars("day", "messages", v.Calendar)
+	case "countries":
+		return bars("country", "points", v.Countries)
 	case "heat":
 		rows := [][]string{{"day", "hour", "messages"}}
 		for _, day := range v.Heat.Rows {
@@ -52,7 +54,7 @@ func (v *numbersPage) table(name string) [][]string {
 func (c *Console) numbersFile(r *http.Request, begin func(kind, name string) io.Writer) error {
 	name := r.URL.Query().Get("table")
 	if new(numbersPage).table(name) == nil {
-		return &refusal.Error{Status: http.StatusNotFound, Words: "there is no such table", Hint: "table is ended, arrivals, calendar or heat"}
+		return &refusal.Error{Status: http.StatusNotFound, Words: "there is no such table", Hint: "table is ended, arrivals, calendar, countries or heat"}
 	}
 	v, err := c.askNumbers(r)
 	if err != nil {

@@ -58,6 +58,7 @@ var places = map[messaging.TroubleCode][2]string{
 	messaging.TroublePaused:      {"/triggers", "Triggers"},
 	messaging.TroubleReview:      {"/messages?state=waiting", "Messages that wait"},
 	messaging.TroubleTemplate:    {"/messages?state=rejected", "Messages that were rejected"},
+	messaging.TroubleBudget:      {"/numbers#points", "Points"},
 	messaging.TroubleRejections:  {"/messages?state=rejected", "Messages that were rejected"},
 	messaging.TroubleApproval:    {"/jobs", "Jobs"},
 	messaging.TroubleFailing:     {"/jobs", "Jobs"},

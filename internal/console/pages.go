@@ -16,6 +16,7 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/plain"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/units"
 )
 
@@ -34,6 +35,7 @@ func newPages(zone *time.Location, now func() time.Time) *pages {
 		"spoken": func(t time.Time) string { return spoken(t, now().In(zone)) },
 		"exact":  func(t time.Time) string { return exact(t, zone) },
 		"number": units.Number,
+		"points": report.PointsWords,
 		"count":  units.Count[int64],
 		"words":  spaced,
 		"megabytes": func(n int64) string {

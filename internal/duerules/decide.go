@@ -19,17 +19,17 @@ type question struct {
 }
 
 // Decide implements messaging.DueRules, for MayGo. The rules are asked in the order of the design, and the first that
-// holds the message back answers: consent, quiet hours, limits, the account's limit, the
+// holds the message back answers: consent, quiet hours, limits, the account's limit, the budget, the
 // trigger's rate, which only a message uses up that nothing else holds back. Of two policies that hold for it the stricter answers. What is
 // put off is asked about again when it falls due, by the rules of then. A message that is claimed already is asked
-// about quiet hours only; a row of a file about everything but the account's limit and the rate, and about quiet hours only on a clock of its own.
+// about quiet hours only; a row of a file about everything but the account's limit, the budget and the rate, and about quiet hours only on a clock of its own.
 func (r *Rules) Decide(d *messaging.Message, f *messaging.DueFacts, now time.Time) messaging.Verdict {
 	b := r.of(d)
 	if b.unknown != "" {
 		return unknownRules(b.unknown, now)
 	}
 	paced := b.own.paced()
-	if b.own == nil && b.also == nil && !r.by(d).holds(d) {
+	if b.own == nil && b.also == nil && !r.by(d).holds(d) && !r.purse.holds(d) {
 		return messaging.Verdict{}
 	}
 	if f == nil {
@@ -43,7 +43,10 @@ func (r *Rules) Decide(d *messaging.Message, f *messaging.DueFacts, now time.Tim
 	if v.Action != messaging.AllowSend || f.Claimed || f.File {
 		return v
 	}
-	if v := r.by(d).ask(q); v.Action != messaging.AllowSend || !paced {
+	if v := r.by(d).ask(q); v.Action != messaging.AllowSend {
+		return v
+	}
+	if v := r.purse.ask(q); v.Action != messaging.AllowSend || !paced {
 		return v
 	}
 	return r.askRate(b.own.rate, q)

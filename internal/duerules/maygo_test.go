@@ -28,6 +28,9 @@ func drawn(t *rapid.T) (r *Rules, d *messaging.Message, f *messaging.DueFacts, n
 	if rapid.Bool().Draw(t, "consent") {
 		keys.Consent = ConsentRequired
 	}
+	if rapid.Bool().Draw(t, "budget") {
+		defer func() { r.Budget(Budget{Day: 3}) }()
+	}
 	r = New(time.UTC, Account{UniqueContacts: units.Limit{Most: 3, Per: 24 * time.Hour}})
 	r.Trigger("a", keys, hours.Holidays{})
 	r.Job("a", keys, hours.Holidays{})
@@ -43,7 +46,7 @@ func drawn(t *rapid.T) (r *Rules, d *messaging.Message, f *messaging.DueFacts, n
 	}
 	f = &messaging.DueFacts{
 		CalledOff: text("order.created"), Held: text("everything is halted"), Blocked: text("the contact is blocked"), Forgetting: text("shopify"), Service: text("the service refuses the key"),
-		Contacts: rapid.IntRange(0, 4).Draw(t, "contacts"), New: rapid.Bool().Draw(t, "new"),
+		Spent: messaging.Spent{Day: int64(rapid.IntRange(0, 4000).Draw(t, "spent")), Cost: 1000}, Contacts: rapid.IntRange(0, 4).Draw(t, "contacts"), New: rapid.Bool().Draw(t, "new"),
 		Consent: rapid.SampledFrom([]messaging.Consent{"", messaging.ConsentGiven, messaging.ConsentWithdrawn}).Draw(t, "agreed"),
 	}
 	if d.EventID == 0 && rapid.IntRange(0, 3).Draw(t, "messaged") == 0 {
@@ -120,6 +123,11 @@ func TestAFileAndItsRowsAreAskedAsMessagesAre(t *testing.T) {
 		if reach := r.Reach("", d.Category); !reach.IsZero() && f.New && int64(f.Contacts) >= reach.Most() {
 			room = messaging.Verdict{Action: messaging.DeferSend, Rule: messaging.RuleAccount, Reason: reach.Why(int64(f.Contacts))}
 		}
+		if p := r.Purse().Of(d.Category); p != nil && room.Action == messaging.AllowSend {
+			if until, why := p.Full(f.Spent, now); !until.IsZero() {
+				room = messaging.Verdict{Action: messaging.DeferSend, Rule: messaging.RuleBudget, Reason: why}
+			}
+		}
 		want := row
 		switch {
 		case order(row) < order(file): // a rule before quiet hours says no
@@ -134,7 +142,7 @@ func TestAFileAndItsRowsAreAskedAsMessagesAre(t *testing.T) {
 			}
 			return
 		}
-		if message.Rule == messaging.RuleLimit || message.Rule == messaging.RuleAccount {
+		if message.Rule == messaging.RuleLimit || message.Rule == messaging.RuleAccount || message.Rule == messaging.RuleBudget {
 			// What quiet hours make of the time until then, a file asks when its turn comes.
 			words, _, _ := strings.Cut(message.Reason, "; next at ")
 			if message.Rule != want.Rule || !strings.HasPrefix(want.Reason, words) {

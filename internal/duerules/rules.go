@@ -24,6 +24,7 @@ type Rules struct {
 	defaults       *policy
 	account        *account            // of the section api
 	accounts       map[string]*account // of the others, by name
+	purse          *Purse              // what may be spent; nil for no budget
 	any            bool                // there is one of all these
 	zones          *hours.Zones
 	zone           *time.Location // on whose calendar rates count
@@ -213,6 +214,9 @@ func (r *Rules) Needs(d *messaging.Message) messaging.DueNeeds {
 	n := messaging.DueNeeds{Sends: b.back(d.Category), Consent: b.asks(d.Category), Window: b.own.paced()}
 	if a := r.by(d); a.holds(d) {
 		n.Account = a.limit.Per
+	}
+	if r.purse.holds(d) {
+		n.Budget = r.purse
 	}
 	return n
 }

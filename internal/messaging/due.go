@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +23,22 @@ type DueNeeds struct {
 	Account time.Duration // how far back the contacts of this account are counted; 0 is not at all
 	Consent bool          // what the contact agreed to
 	Window  bool          // the window of the trigger's rate
+	Budget  Calendar      // whose day and month what was spent is counted for; nil is not at all
 }
+
+// A Calendar says when the day and the month began that a moment lies in.
+type Calendar interface {
+	Begins(now time.Time) (day, month time.Time)
+}
+
+// Spent is what was spent on a day and in a month, with what is on its way or in doubt, and what the message costs: in thousandths of points.
+type Spent struct{ Day, Month, Cost int64 }
+
+// Thousandths are points as they are counted.
+func Thousandths(points float64) int64 { return int64(math.Round(points * 1000)) }
+
+// Points are counted points as people read them.
+func Points(thousandths int64) float64 { return float64(thousandths) / 1000 }
 
 // DueFacts are what is known of a message at its due moment, and once more just before its call. Only what was needed is filled in.
 type DueFacts struct {
@@ -50,6 +66,7 @@ type DueFacts struct {
 	New      bool       // this phone is not one of them
 	Consent  Consent
 	Window   UsedWindow
+	Spent    Spent
 	FirstDue time.Time // before it was deferred; the zero time where it never was
 }
 
@@ -118,6 +135,7 @@ const (
 	RuleQuietHours = "quiet_hours"
 	RuleLimit      = "limit"
 	RuleAccount    = "limits"
+	RuleBudget     = "budget"
 	RuleRate       = "rate"
 	RuleService    = "service"
 	RuleStep       = "step"
@@ -162,6 +180,7 @@ var DueReasons = []DueReason{
 	{Rule: RuleQuietHours, Never: true, Later: true, Kept: true},
 	{Rule: RuleLimit, Never: true, Later: true, Kept: true},
 	{Rule: RuleAccount, Never: true, Later: true, Kept: true},
+	{Rule: RuleBudget, Never: true, Later: true, Kept: true},
 	{Rule: RuleRate, Never: true, Later: true, Kept: true},
 	{Rule: RuleService, Held: true},
 	{Rule: RuleStep, Never: true, Later: true},

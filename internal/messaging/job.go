@@ -131,6 +131,7 @@ const (
 	WaitRate       RunWait = "rate"        // for the next window of its rate
 	WaitLimits     RunWait = "limits"      // for room in the window of its account's limit
 	WaitAt         RunWait = "at"          // for the time of day at which the next of its rows go
+	WaitBudget     RunWait = "budget"      // for the day or the month in which there are points again
 )
 
 // Words say what the run waits for: "for the end of quiet hours".
@@ -148,13 +149,15 @@ func (w RunWait) Words() string {
 		return "for room under unique_contacts"
 	case WaitAt:
 		return "for the time of its next rows"
+	case WaitBudget:
+		return "for the budget of the next day or month"
 	default:
 		return ""
 	}
 }
 
 // RunWaits lists them all.
-var RunWaits = []RunWait{WaitSource, WaitCanary, WaitQuietHours, WaitRate, WaitLimits, WaitAt}
+var RunWaits = []RunWait{WaitSource, WaitCanary, WaitQuietHours, WaitRate, WaitLimits, WaitAt, WaitBudget}
 
 // In reports whether a run of a state can wait for that.
 func (w RunWait) In(state RunState) bool {

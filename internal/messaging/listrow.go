@@ -127,5 +127,7 @@ type PartClaim struct {
 	Left   RowRanges      // rows of it that found no place, for a part of their own
 	Tally  Tally          // of the run
 	Room   *QuotaQuestion // that has to be answered with all of its phones; nil for none
-	Still  func() bool    // whether the caller still wants it, asked inside the commit
+	Budget Calendar       // of which Pays has to agree to what was spent without it; nil for none
+	Pays   func(Spent) bool
+	Still  func() bool // whether the caller still wants it, asked inside the commit
 }

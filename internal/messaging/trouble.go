@@ -78,6 +78,7 @@ const (
 	TroubleClock       TroubleCode = "clock"
 	TroubleAudit       TroubleCode = "audit"
 	TroubleDrift       TroubleCode = "drift"
+	TroubleBudget      TroubleCode = "budget"
 
 	TroubleOptOutMissed = TroubleCode(UnusedOptOut)
 	TroubleUnknownKind  = TroubleCode(UnusedKind)
@@ -89,7 +90,7 @@ const (
 
 // TroubleCodes lists every code, in the order in which troubles of one severity are told: a review or a halt first of all.
 var TroubleCodes = []TroubleCode{
-	TroubleReview, TroubleHalt, TroubleData, TroubleKey, TroublePoints, TroubleAddress, TroubleOutage, TroubleRejections, TroublePaused, TroubleTemplate,
+	TroubleReview, TroubleHalt, TroubleData, TroubleKey, TroublePoints, TroubleAddress, TroubleOutage, TroubleRejections, TroubleBudget, TroublePaused, TroubleTemplate,
 	TroubleApproval, TroubleOverdue, TroubleDisk, TroubleCertificate, TroubleConfig, TroubleNodes, TroubleClock, TroubleAudit, TroubleReader, TroubleBackup, TroublePolls, TroubleInDoubt, TroubleFiles, TroubleFailedRate, TroubleFailing,
 	TroubleRedaction, TroubleDataRequest, TroubleForgetting, TroubleOptOutMissed, TroubleDrift, TroubleUnknownKind, TroubleNoPhone, TroubleUnknownTopic, TroubleRepeatedID, TroubleNoEvent, TroubleUnverified, TroubleSilent, TroubleTurnedAway, TroubleReceiver, TroubleWebhooksOut, TroubleUnknownText, TroubleRejected, TroubleUntracked,
 }

@@ -392,6 +392,9 @@ func (t *Trial) mayGo(ctx context.Context, e *messaging.Event, q *queued, blocke
 			return v, err
 		}
 	}
+	if t.Cost != nil {
+		f.Spent.Cost = messaging.Thousandths(t.Cost(&d)) // by the prices that are tried
+	}
 	f.Sends = append(f.Sends, sends...)
 	slices.SortStableFunc(f.Sends, messaging.NewestFirst)
 	f.Blocked = cmp.Or(f.Blocked, blocked)

@@ -26,6 +26,7 @@ var Columns = []Column{
 	{"shadowed", func(s *Stages) float64 { return float64(s.Shadowed) }},
 	{"accepted", func(s *Stages) float64 { return float64(s.Accepted) }},
 	{"uploaded", func(s *Stages) float64 { return float64(s.Uploaded) }},
+	{"points", func(s *Stages) float64 { return s.Spent }},
 	{"uploaded_points", func(s *Stages) float64 { return s.Points }},
 	{"delivered", func(s *Stages) float64 { return float64(s.Delivered) }},
 	{"read", func(s *Stages) float64 { return float64(s.Read) }},

@@ -28,7 +28,7 @@ type HourQuery struct {
 	From, Until time.Time // hours that begin in this time
 
 	About, Name string   // "" for all
-	What        []string // event, duplicate, refused, decision, queued, shadowed, again, accepted, uploaded, uploaded_points (in thousandths), rejected, in_doubt, cancelled, dropped, delivered, read, failed, expired, tested, test_points (in thousandths); nil for all
+	What        []string // event, duplicate, refused, decision, queued, shadowed, again, accepted, message_points (in thousandths, as all points), uploaded, uploaded_points, rejected, in_doubt, cancelled, dropped, delivered, read, failed, expired, tested, test_points; nil for all
 
 	By   By
 	Zone *time.Location // whose days ByDay means; nil is UTC. An hour belongs to the day in which it begins

@@ -19,6 +19,8 @@ type Reports struct {
 	Records
 	Zone func() *time.Location // whose days they mean
 	Now  func() time.Time
+
+	Spend func(context.Context) (SpendView, error) // by the config in use; nil where none is known
 }
 
 // A Query says what a report is about. Zero fields ask for the usual.
@@ -50,6 +52,8 @@ type View struct {
 	Ended    []EndedCount   `json:"ended"` // why messages ended that did not arrive, the most first
 	Arrivals ArrivalsView   `json:"arrivals"`
 	Outcomes []OutcomeCount `json:"outcomes"` // what triggers said to events
+
+	Spend *SpendView `json:"spend,omitempty"` // now, whatever the time of the report; absent where no config is known
 }
 
 // Stages are how far things came.
@@ -62,7 +66,8 @@ type Stages struct {
 	Shadowed   int64   `json:"shadowed"`        // would have been queued, but for the mode of their trigger
 	Accepted   int64   `json:"accepted"`        // by the service: they were sent
 	Uploaded   int64   `json:"uploaded"`        // rows in files that the service took without naming messages
-	Points     float64 `json:"uploaded_points"` // what the files cost that the service took, by the prices of the config when they left
+	Spent      float64 `json:"points"`          // what messages, files and tests cost that the service took, by the prices of the config when they left
+	Points     float64 `json:"uploaded_points"` // what the files cost of that
 	Delivered  int64   `json:"delivered"`
 	Read       int64   `json:"read"`
 	Failed     int64   `json:"failed"`   // after they were accepted
@@ -72,9 +77,9 @@ type Stages struct {
 	Dropped    int64   `json:"dropped"`
 	Expired    int64   `json:"expired"` // nothing was heard of them in time
 
-	// Tests of triggers (send-test) are in none of the numbers above.
+	// Tests of triggers (send-test) are in none of the numbers above but points.
 	Tests      int64   `json:"tests"`       // that the service took
-	TestPoints float64 `json:"test_points"` // what these cost, by the prices of the config when they left
+	TestPoints float64 `json:"test_points"` // what these cost; points has it, too
 }
 
 func (s *Stages) add(what string, n int64) {
@@ -84,12 +89,16 @@ func (s *Stages) add(what string, n int64) {
 		"in_doubt": &s.InDoubt, "cancelled": &s.Cancelled, "dropped": &s.Dropped, "expired": &s.Expired,
 		"tested": &s.Tests,
 	}[what]
+	switch what {
+	case tally.HourSpent, tally.HourPoints, tally.HourTestCost:
+		s.Spent = addPoints(s.Spent, n)
+	}
 	switch {
 	case into != nil:
 		*into += n
-	case what == "uploaded_points":
+	case what == tally.HourPoints:
 		s.Points = addPoints(s.Points, n)
-	case what == "test_points":
+	case what == tally.HourTestCost:
 		s.TestPoints = addPoints(s.TestPoints, n)
 	}
 }
@@ -220,6 +229,13 @@ func (s Reports) Report(ctx context.Context, in Query) (View, error) {
 		v.Rows, err = s.rows(ctx, &q)
 		return v, err
 	}
+	if s.Spend != nil {
+		spend, err := s.Spend(ctx)
+		if err != nil {
+			return View{}, err
+		}
+		v.Spend = &spend
+	}
 	h := q.hours()
 	h.Classes = true
 	all, err := s.Hours(ctx, h)
@@ -288,6 +304,7 @@ var endedWords = map[string]string{
 	messaging.RuleConsent:      "no consent",
 	messaging.RuleLimit:        "over a limit",
 	messaging.RuleAccount:      "over a limit of the account",
+	messaging.RuleBudget:       "no budget left",
 	messaging.RuleStep:         "the condition of its step",
 	messaging.RuleOnChange:     "an edit of the config (on_change)",
 	messaging.EndedByEvent:     "an event that cancels it",
@@ -436,7 +453,7 @@ func (s Reports) rows(ctx context.Context, q *Query) ([]Row, error) {
 }
 
 // messageCounts are the counts that have a template and a country.
-var messageCounts = []string{"queued", "shadowed", "accepted", "uploaded", "uploaded_points", "delivered", "read", "failed", "rejected", "in_doubt", "cancelled", "dropped", "expired", "tested", "test_points"}
+var messageCounts = []string{"queued", "shadowed", "accepted", "message_points", "uploaded", "uploaded_points", "delivered", "read", "failed", "rejected", "in_doubt", "cancelled", "dropped", "expired", "tested", "test_points"}
 
 // SecondsWords are seconds for people: "4 s", "3 min".
 func SecondsWords(seconds float64) string {

@@ -79,7 +79,9 @@ type AdminOptions struct {
 	// config is known.
 	Reads func(connector, kind string) (reads []drift.Read, known bool)
 	// Edits are what two configs, as they are printed, do not have alike. Nil where the store is read without a daemon.
-	Edits   func(was, is string) []ConfigEdit
+	Edits func(was, is string) []ConfigEdit
+	// Spend is what of the budget is spent. Nil where the store is read without a daemon.
+	Spend   func(context.Context) (report.SpendView, error)
 	Country string                // reads phones without a country code
 	Zone    func() *time.Location // whose days reports mean; nil is UTC
 	Now     func() time.Time
@@ -122,7 +124,7 @@ func (a admin) reports() report.Reports {
 	if zone == nil {
 		zone = func() *time.Location { return time.UTC }
 	}
-	return report.Reports{Records: report.Records{Store: a.Store}, Zone: zone, Now: a.Now}
+	return report.Reports{Records: report.Records{Store: a.Store}, Zone: zone, Now: a.Now, Spend: a.Spend}
 }
 
 func (a admin) drifts() drift.Drifts {

@@ -49,6 +49,13 @@ func (a admin) gatherStatus(ctx context.Context, v *StatusView) (err error) {
 	if v.LastEvents, err = (report.Records{Store: a.Store}).LastEvents(ctx); err != nil {
 		return err
 	}
+	if a.Spend != nil {
+		spend, err := a.Spend(ctx)
+		if err != nil {
+			return err
+		}
+		v.Spend = &spend
+	}
 	if v.Holds, err = a.holds(ctx); err != nil {
 		return err
 	}

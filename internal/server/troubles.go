@@ -67,6 +67,7 @@ func troubles(v *StatusView, now time.Time) []messaging.Trouble {
 		t.add(one)
 	}
 	t.webhooksOut(v)
+	t.budget(v.Spend)
 	t.notes(v)
 	messaging.SortTroubles(t.all)
 	return t.all
@@ -235,6 +236,28 @@ func (t *found) daemon(d *DaemonView) {
 			Code: messaging.TroubleTurnedAway, Subject: one.Why, Severity: severity, About: "door", Amount: float64(one.Count), Words: one.Words(t.now),
 			Hint: "where all senders come through a proxy, name it in server.trusted_proxies; else see the log for the addresses, and server.max_in_flight",
 		})
+	}
+}
+
+// budget is one that is nearly spent, and told once more when it is met: that what was told before is over would be wrong then.
+func (t *found) budget(v *report.SpendView) {
+	if v == nil {
+		return
+	}
+	for i := range v.Budget {
+		b := &v.Budget[i]
+		one := messaging.Trouble{
+			Code: messaging.TroubleBudget, Subject: b.Of, About: "messages", Amount: b.Spent, Words: fmt.Sprintf("%d%% of the budget is spent: %s", b.Percent(), b.Words()),
+			Hint: `"nudgewire report --group trigger" shows what it went for; a higher budget holds from "nudgewire reload" on`,
+		}
+		if b.Nearly() {
+			t.add(one)
+		}
+		if b.Met {
+			one.Subject, one.Severity = b.Of+" met", messaging.Stops
+			one.Words = fmt.Sprintf("the budget of the %s is met, so marketing waits until %s: %s are spent", b.Of, units.Stamp(b.Until), b.Words())
+			t.add(one)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/preview"
 	"github.com/nudgewire/nudgewire/internal/privacy"
+	"github.com/nudgewire/nudgewire/internal/report"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/webhooks"
@@ -169,6 +170,8 @@ type StatusView struct {
 	DataRequests []DataRequestView `json:"data_requests,omitempty"` // contacts who are to get what is stored about them, the oldest first
 
 	LastEvents map[string]time.Time `json:"last_events,omitempty" kind:"ours"` // by connector, also of those no longer in the config
+
+	Spend *report.SpendView `json:"spend,omitempty"` // absent without a daemon
 
 	Retention *privacy.RetentionView `json:"retention,omitempty"`
 

@@ -51,7 +51,7 @@ func versionOf(m *messaging.Message, r *Rules) *Version {
 		v.Template, v.Variables = kind, []string{m.Send.Text}
 	}
 	if r.Points != nil {
-		v.Points = r.Points(m)
+		v.Points = r.Points(m.Account, m.Category, m.Phone)
 	}
 	if v.unknown = m.Send.Forget; !v.unknown && kind != "text" {
 		v.Reads = r.Templates.Reads(m.Send, m.Account)

@@ -22,7 +22,7 @@ func TestOneSimulationAtATime(t *testing.T) {
 	going := make(chan struct{})
 	var once *sync.Once
 	held := rules
-	held.Points = func(*messaging.Message) float64 { // the first that is sent waits here
+	held.Points = func(string, messaging.Category, messaging.Phone) float64 { // the first that is sent waits here
 		once.Do(func() { close(begun) })
 		<-going
 		return 0

@@ -34,8 +34,8 @@ type Rules struct {
 	Prices    func(account string) scheduler.Prices // price tables, for guards; nil where no prices are known
 	Templates messaging.Templates                   // whose texts are known
 
-	// Points is what a message costs, by the price of its account; nil where no prices are known.
-	Points func(m *messaging.Message) float64
+	// Points are what a message costs, by the price of its account; nil where no prices are known.
+	Points func(account string, c messaging.Category, phone messaging.Phone) float64
 }
 
 var (
@@ -165,8 +165,12 @@ func (s *Simulator) Begin(ctx context.Context, r Rules, service Service, start t
 // options are those of the daemon's store, without who is woken.
 func (w *World) options() store.Options {
 	set := w.rules.Triggers
+	points := w.rules.Points
+	if w.rules.Due.Purse() == nil { // nobody asks what was spent
+		points = nil
+	}
 	return store.Options{
-		Scratch: true, Stepped: true, Now: w.Now, Settle: triggers.Settle, Due: w.due,
+		Scratch: true, Stepped: true, Now: w.Now, Settle: triggers.Settle, Due: w.due, Points: points,
 		Sends:     func(trigger string) bool { return set.ModeOf(trigger) == triggers.Live },
 		OnDue:     func(of string, at time.Time) { w.heed(of, at, func(a *account) *next { return &a.sends }) },
 		OnPoll:    func(of string, at time.Time) { w.heed(of, at, func(a *account) *next { return &a.looks }) },

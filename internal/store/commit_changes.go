@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -29,7 +28,9 @@ func (t *Tx) writeNoted() error {
 	if !t.outgoing.Empty() {
 		err = t.outgoing.Write(t.Tx, t.allocate)
 	}
-	if err == nil && !t.bare {
+	if err == nil && t.bare {
+		err = t.tally.Hours.WritePoints(t.Tx)
+	} else if err == nil {
 		err = t.tally.Write(t.Tx)
 	}
 	if err == nil {
@@ -210,8 +211,10 @@ var stateCounts = map[messaging.State]tally.Counter{
 	messaging.StateDropped:   tally.CountDropped,
 }
 
-// mayHaveArrived says that a contact may have a message although it waits again, or has ended, at that time.
+// mayHaveArrived says that a contact may have a message although it waits again, or has ended, at that time. So it may have cost, and nobody will
+// ever know.
 func (t *Tx) mayHaveArrived(p *labels.Labels, at int64) {
+	t.countCost(p)
 	t.peers.NoteRecipient(p.Account, p.Phone, at)
 }
 
@@ -220,9 +223,12 @@ func (t *Tx) messageTaken(m *messaging.Message, p *labels.Labels, answered bool)
 	m.Phone, m.Account = p.Phone, p.Account
 	switch {
 	case p.Test:
-		t.countTest(p)
+		t.tally.Hours.Add(tally.HourKey{About: p.About, What: tally.HourTested, Name: p.Name, Detail: p.Template, Country: p.Country}, 1)
 	case answered && !m.Tracked():
 		t.tally.Totals.Add(tally.CountUntracked, 1)
+	}
+	if p.Category != "" { // else an upload's answer named it, and the whole file is counted
+		t.countCost(p)
 	}
 	t.messageStatus(m, "", m.KnownStatus(), p, m.StatusAt)
 	t.peers.NoteRecipient(m.Account, m.Phone, engine.Micro(m.AcceptedAt))
@@ -281,7 +287,7 @@ func (t *Tx) partState(r *messaging.Run, p *messaging.Part, state messaging.Part
 			t.tally.Hours.Add(k, share.Rows)
 			rest -= share.Rows
 		}
-		if points := thousandths(share.Points); points > 0 {
+		if points := messaging.Thousandths(share.Points); points > 0 {
 			k.What = tally.HourPoints
 			t.tally.Hours.Add(k, points)
 			k.What = tally.HourUploaded
@@ -300,21 +306,19 @@ func (t *Tx) countMessage(p *labels.Labels, what, class string) {
 	t.tally.Hours.Add(tally.HourKey{About: p.About, What: what, Name: p.Name, Detail: p.Template, Country: p.Country, Class: class}, 1)
 }
 
-// countTest counts a test that the service took, and what it costs.
-func (t *Tx) countTest(p *labels.Labels) {
-	k := tally.HourKey{About: p.About, What: tally.HourTested, Name: p.Name, Detail: p.Template, Country: p.Country}
-	t.tally.Hours.Add(k, 1)
+// countCost counts what a message costs by the prices of now, tests apart from the others.
+func (t *Tx) countCost(p *labels.Labels) {
 	if t.points == nil {
 		return
 	}
-	if points := thousandths(t.points(p.Account, p.Category, p.Phone)); points > 0 {
-		k.What = tally.HourTestCost
+	if points := messaging.Thousandths(t.points(p.Account, p.Category, p.Phone)); points > 0 {
+		k := tally.HourKey{About: p.About, What: tally.HourSpent, Name: p.Name, Detail: p.Template, Country: p.Country}
+		if p.Test {
+			k.What = tally.HourTestCost
+		}
 		t.tally.Hours.Add(k, points)
 	}
 }
-
-// thousandths are points as they are counted.
-func thousandths(points float64) int64 { return int64(math.Round(points * 1000)) }
 
 // countNews counts what is new in a message.
 func (t *Tx) countNews(n messaging.StatusNews, p *labels.Labels, m *messaging.Message, at time.Time) {

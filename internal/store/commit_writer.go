@@ -15,6 +15,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/numbers"
 	"github.com/nudgewire/nudgewire/internal/store/outgoing"
 	"github.com/nudgewire/nudgewire/internal/store/peers"
+	"github.com/nudgewire/nudgewire/internal/store/spent"
 	"github.com/nudgewire/nudgewire/internal/store/tally"
 	"github.com/nudgewire/nudgewire/internal/store/waits"
 )
@@ -40,6 +41,7 @@ type shared struct {
 	calls     calls.File
 	beat      nodes.Heartbeat
 	counted   tally.Known
+	sums      spent.Sums
 	Chain     chain.Known
 	renames   atomic.Pointer[[]Rename]                   // see rename.go; nil before they were read
 	restored  atomic.Pointer[Restoration]                // the newest; nil for none, and where it is only read
@@ -49,7 +51,7 @@ type shared struct {
 	now       func() time.Time // the clock's, or Options.Now
 	hooks     hooks
 	tells     func(about, word string) []string // see Options; nil where nobody ever wants to know
-	bare      bool                              // what only people read is not written: counts, and what tells that an event is not read yet
+	bare      bool                              // what only people read is not written: counts but those of points, and what tells that an event is not read yet
 }
 
 // hooks are called by the flusher after a commit, before its callers are answered.

@@ -13,6 +13,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/peers"
 	"github.com/nudgewire/nudgewire/internal/store/reach"
+	"github.com/nudgewire/nudgewire/internal/store/spent"
 )
 
 // The rules of the due moment are asked inside the claim's own commit, with facts as that commit sees them. So two
@@ -32,6 +33,9 @@ type atDue struct {
 	beside   int                              // how many of flying are not among contacts
 	windows  map[string]*messaging.UsedWindow // of triggers with a rate; as they are with what this claim takes
 	used     []string                         // triggers whose windows it takes from
+	spent    messaging.Spent                  // with what this claim spends
+	locked   bool                             // nobody else spends meanwhile
+	counted  bool                             // spent is read
 }
 
 // sentTo is what was sent to a phone since a time, the newest first.
@@ -156,6 +160,9 @@ func (a *atDue) asks(t *Tx, found []claimed) (phones []*sentTo, err error) {
 			a.windows[d.Trigger] = &messaging.UsedWindow{Used: unread}
 			t.locked = append(t.locked, a.hash("rate", d.Trigger))
 		}
+		if needs.Budget != nil && !a.locked {
+			a.locked, t.locked = true, append(t.locked, spent.Lock(a.hash))
+		}
 		back := needs.Sends
 		if back <= 0 {
 			continue
@@ -222,6 +229,9 @@ func (a *atDue) mayGo(t *Tx, d *claimed, allowed []claimed) (v messaging.Verdict
 	if !v.Window.IsZero() {
 		a.use(d.Trigger, v.Window)
 	}
+	if a.counted {
+		a.spend(t, d)
+	}
 	return v, nil
 }
 
@@ -259,7 +269,47 @@ func (a *atDue) facts(t *Tx, d *claimed, allowed []claimed) (err error) {
 	if err == nil && needs.Account > 0 {
 		err = a.account(t, d, needs.Account, allowed, &d.facts)
 	}
+	if err == nil && needs.Budget != nil {
+		err = a.budget(t, d, needs.Budget, allowed)
+	}
 	return err
+}
+
+// budget tells what was spent, and what d costs.
+func (a *atDue) budget(t *Tx, d *claimed, of messaging.Calendar, allowed []claimed) (err error) {
+	if !a.counted {
+		if a.spent, err = t.sums.Read(t.Query, of, a.now, t.At, t.tally.Hours.Points(), t.points); err != nil {
+			return err
+		}
+		a.counted = true
+		for i := range allowed {
+			a.spend(t, &allowed[i])
+		}
+	}
+	d.facts.Spent = a.spent
+	d.facts.Spent.Cost = t.cost(&d.Message)
+	return nil
+}
+
+// spend counts a row that goes.
+func (a *atDue) spend(t *Tx, d *claimed) {
+	cost := t.cost(&d.Message)
+	a.spent.Day, a.spent.Month = a.spent.Day+cost, a.spent.Month+cost
+}
+
+// cost is what a message costs by the prices of now, in thousandths of points.
+func (t *Tx) cost(d *messaging.Message) int64 {
+	if t.points == nil {
+		return 0
+	}
+	return messaging.Thousandths(t.points(d.Account, d.Category, d.Phone))
+}
+
+// Spent is what was spent on the day and in the month of a moment.
+func (s *Store) Spent(ctx context.Context, of messaging.Calendar, at time.Time) (messaging.Spent, error) {
+	return s.sums.Read(func(of *engine.Statement, each func(*engine.Row) error, args ...any) error {
+		return s.Rows(ctx, of.String(), args, each)
+	}, of, at, engine.Micro(s.now()), 0, s.points)
 }
 
 // unread marks a window that is locked and not read yet.

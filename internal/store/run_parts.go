@@ -11,7 +11,9 @@ import (
 	"github.com/nudgewire/nudgewire/internal/store/commit"
 	"github.com/nudgewire/nudgewire/internal/store/engine"
 	"github.com/nudgewire/nudgewire/internal/store/keyindex"
+	"github.com/nudgewire/nudgewire/internal/store/peers"
 	"github.com/nudgewire/nudgewire/internal/store/reach"
+	"github.com/nudgewire/nudgewire/internal/store/spent"
 	"github.com/nudgewire/nudgewire/internal/store/stored"
 )
 
@@ -160,7 +162,14 @@ func (s *Store) ClaimPart(ctx context.Context, c messaging.PartClaim) (p messagi
 
 // asAt reports whether a part may go as it was cut. Claims go one after the other, and each sees those before it.
 func (t *Tx) asAt(c *messaging.PartClaim, category messaging.Category, contacts []int64, room *reach.Question) (bool, error) {
-	if err := t.peers.Lock(t.Tx, []int64{keyindex.Hash("parts")}, nil); err != nil {
+	locks := []int64{keyindex.Hash("parts")} // at once, as claims of messages lock them
+	if room != nil {
+		locks = append(locks, peers.ReachLock(room.Account, room.Hash))
+	}
+	if c.Budget != nil {
+		locks = append(locks, spent.Lock(keyindex.Hash))
+	}
+	if err := t.peers.Lock(t.Tx, locks, nil); err != nil {
 		return false, err
 	}
 	same, err := t.cutSince(c.Part.RunID, c.Point)
@@ -168,8 +177,17 @@ func (t *Tx) asAt(c *messaging.PartClaim, category messaging.Category, contacts 
 		return false, err
 	}
 	changed, err := t.anyChanged(c.Part.RunID, category, contacts)
-	if err != nil || changed || room == nil {
-		return !changed, err
+	if err != nil || changed {
+		return false, err
+	}
+	if c.Budget != nil {
+		s, err := t.sums.Read(t.Query, c.Budget, c.At, t.At, t.tally.Hours.Points(), t.points)
+		if err != nil || !c.Pays(s) {
+			return false, err
+		}
+	}
+	if room == nil {
+		return true, nil
 	}
 	answer, err := t.room(room)
 	return answer.Fits >= len(room.Phones), err

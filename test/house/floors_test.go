@@ -26,7 +26,7 @@ var floors = map[string]int{
 	"internal/webhooks": 6, "internal/simulation": 6, "internal/signin": 6,
 	"internal/delivery/sender": 5, "internal/delivery/tracker": 5, "internal/delivery/enricher": 5, "scheduler": 5, "internal/alerts": 5, "internal/outbox": 5, "internal/sandbox": 5, "internal/backup": 5, "internal/report": 5, "internal/audit": 5, "internal/history": 5, "internal/contacts": 5, "internal/drift": 5, "internal/auth": 5, "internal/privacy": 5, "internal/transfer": 5,
 	"internal/triggers": 4, "internal/store": 4, "connectors": 4,
-	"internal/store/labels": 3, "internal/store/outgoing": 3, "internal/store/peers": 3, "internal/store/place": 3,
+	"internal/store/labels": 3, "internal/store/outgoing": 3, "internal/store/peers": 3, "internal/store/place": 3, "internal/store/spent": 3,
 	"internal/store/chain": 2, "internal/store/commit": 2, "internal/store/lowwater": 2, "internal/store/numbers": 2, "internal/store/reach": 2, "internal/store/readers": 2, "internal/store/schema": 2, "internal/store/stored": 2, "internal/store/tally": 2, "internal/store/waits": 2,
 	"connectors/mapping": 1, "connectors/optout": 1, "connectors/problems": 0, "connectors/signatures": 0,
 	"internal/expressions": 1, "internal/duerules": 1, "internal/store/engine": 1, "internal/store/calls": 1, "internal/store/erased": 1,

@@ -57,6 +57,7 @@ var groups = []struct {
 	{"claim", suite.claim},
 	{"rules at the due moment", suite.dueRules},
 	{"rates of triggers", suite.rates},
+	{"budget", suite.budgets},
 	{"meetings of rules at the due moment", suite.dueMeetings},
 	{"contacts of an account", suite.accountContacts},
 	{"doubt", suite.doubts},

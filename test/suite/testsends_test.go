@@ -64,8 +64,8 @@ func (s suite) ofATestNothingCounts(t *testing.T) {
 	})
 	v, err := report.Reports{Records: l.report(), Zone: func() *time.Location { return time.UTC }, Now: func() time.Time { return noon.Add(time.Hour) }}.Report(l.ctx, report.Query{Group: "trigger"})
 	l.must(err)
-	same(t, "the report", []report.Row{{Group: "remind", Stages: report.Stages{Tests: 2, TestPoints: 1.6}}}, v.Rows)
-	same(t, "all", report.Stages{Tests: 2, TestPoints: 1.6}, v.Total)
+	same(t, "the report", []report.Row{{Group: "remind", Stages: report.Stages{Tests: 2, Spent: 1.6, TestPoints: 1.6}}}, v.Rows)
+	same(t, "all", report.Stages{Tests: 2, Spent: 1.6, TestPoints: 1.6}, v.Total)
 	same(t, "what triggers said", []report.OutcomeCount{}, v.Outcomes)
 }
 

@@ -32,6 +32,7 @@ func TestTwoNodesOnPostgreSQL(t *testing.T) {
 		{"renames", p.nodeRenames},
 		{"contacts", p.nodeContacts},
 		{"limits", p.nodeLimits},
+		{"budget", p.nodeBudget},
 		{"rate", p.nodeRate},
 	} {
 		t.Run(g.name, g.test)

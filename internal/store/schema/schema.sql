@@ -413,7 +413,7 @@ CREATE TABLE runs (
 	released         TEXT   NOT NULL DEFAULT '',
 	-- A run that is built may wait to read its source once more, which was away, or changed while it was read.
 	waits            TEXT   NOT NULL DEFAULT ''
-			CHECK (waits = '' OR waits = 'source' OR waits = 'canary' OR waits = 'quiet_hours' OR waits = 'rate' OR waits = 'limits' OR waits = 'at'),
+			CHECK (waits = '' OR waits = 'source' OR waits = 'canary' OR waits = 'quiet_hours' OR waits = 'rate' OR waits = 'limits' OR waits = 'at' OR waits = 'budget'),
 	CHECK ((before <> '') = (state = 'paused')),
 	CHECK (stopped <> '' OR (state <> 'paused' AND state <> 'cancelled')),
 	CHECK ((ended_at > 0) = (state = 'done' OR state = 'skipped' OR state = 'partial' OR state = 'failed' OR state = 'cancelled')),

@@ -3,6 +3,7 @@ package tally
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -14,13 +15,17 @@ import (
 // What happens is counted by the hour in which it happened, in the commit that knows of it, so that a report is exact
 // and asks no history. Each count is a row that is added to: as many of a commit as are alike are one.
 
-const hourMicros = int64(time.Hour / time.Microsecond)
+// HourMicros is how long an hour is, in the unit of stored times.
+const HourMicros = int64(time.Hour / time.Microsecond)
 
 // HoursKept is how long counts by the hour are kept: long enough for the same day of the year before.
 const HoursKept = 400 * 24 * time.Hour
 
 // FirstHour is the first hour that begins at a time or after it, as counts are stored by it.
-func FirstHour(at time.Time) int64 { return (engine.Micro(at) + hourMicros - 1) / hourMicros }
+func FirstHour(at time.Time) int64 { return (engine.Micro(at) + HourMicros - 1) / HourMicros }
+
+// HourOf is the hour of a stored time.
+func HourOf(at int64) int64 { return at / HourMicros }
 
 // An HourKey says what is counted together.
 type HourKey struct {
@@ -44,9 +49,10 @@ const (
 	HourAgain     = "again" // it waits once more
 	HourShadowed  = "shadowed"
 	HourUploaded  = "uploaded"
-	HourPoints    = "uploaded_points" // in thousandths
+	HourSpent     = "message_points"  // what the service took one by one, in thousandths, as the next
+	HourPoints    = "uploaded_points" // files that it took
 	HourTested    = "tested"          // tests that the service took
-	HourTestCost  = "test_points"     // of these, in thousandths
+	HourTestCost  = "test_points"     // of these, in thousandths, too
 	HourDelivered = string(messaging.StatusDelivered)
 	HourRead      = string(messaging.StatusRead)
 	HourFailed    = string(messaging.StatusFailed)
@@ -109,6 +115,26 @@ func (h *Hours) Add(k HourKey, n int64) {
 	h.counts[k] += n
 }
 
+// Points are those that were counted, in thousandths.
+func (h *Hours) Points() (n int64) {
+	for k, one := range h.counts {
+		if spends(k.What) {
+			n += one
+		}
+	}
+	return n
+}
+
+// WritePoints adds nothing but the points: rules ask for these.
+func (h *Hours) WritePoints(tx *engine.Tx) error {
+	maps.DeleteFunc(h.counts, func(k HourKey, _ int64) bool { return !spends(k.What) })
+	return h.write(tx)
+}
+
+func spends(what string) bool {
+	return what == HourSpent || what == HourPoints || what == HourTestCost
+}
+
 // ArrivalTimes are the upper ends of the classes of times from accepted to delivered; one class more is for what took longer.
 var ArrivalTimes = [...]time.Duration{
 	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute,
@@ -137,7 +163,7 @@ func (h *Hours) write(tx *engine.Tx) error {
 	if len(h.counts) == 0 {
 		return nil
 	}
-	hour := tx.At / hourMicros
+	hour := HourOf(tx.At)
 	sums := make(map[HourKey]int64, len(h.counts))
 	keys := make([]HourKey, 0, len(h.counts))
 	for k, n := range h.counts {

@@ -21,7 +21,8 @@ func (c commands) report() *cobra.Command {
 		Long: `report counts what happened in a time: the last seven days, unless --since and --until say otherwise. Days are those of
 defaults.timezone. Each number says how often something happened in that time, and not what became later of what began in it, so a
 report of yesterday stays as it is. "uploaded" are rows of lists in files that the service took without naming their messages, so
-nobody can say whether they arrived, and "uploaded_points" what such files cost by the prices of the config. Behind the rows stand why messages were not sent or failed, how long they took to arrive, and
+nobody can say whether they arrived. "points" is what messages, such files and tests cost by the prices of the config when they left, "uploaded_points" the part of files,
+"test_points" that of tests. Behind the rows stand what is spent of the budget now, why messages were not sent or failed, how long they took to arrive, and
 the same time a week before.`,
 		Example: "  nudgewire report\n  nudgewire report --since 24h --by hour\n  nudgewire report --since 2026-11-01 --until 2026-12-01 --group template --csv > november.csv",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -114,6 +115,14 @@ func (c commands) reportTable(v *report.View, q *report.Query) error {
 	}
 	if v.Arrivals.Messages > 0 {
 		c.Say("%d arrived; half took at most %s, and 95 of 100 at most %s\n", v.Arrivals.Messages, report.SecondsWords(v.Arrivals.P50), report.SecondsWords(v.Arrivals.P95))
+	}
+	if v.Spend != nil {
+		for _, b := range v.Spend.Budget {
+			c.Say("%s are spent, until %s\n", b.Words(), c.Clock(b.Until))
+		}
+		if !v.Spend.Priced {
+			c.Say("the config names no price (api.price), so points are not counted\n")
+		}
 	}
 	c.Say("from %s to %s, %s\n", c.Clock(v.Since), c.Clock(v.Until), v.Zone)
 	if v.CountedSince.After(v.Since) {

@@ -130,6 +130,7 @@ func WaitsUntil(what messaging.RunWait, clock string) string {
 		messaging.WaitCanary:     "its canary looks at the first rows then",
 		messaging.WaitQuietHours: "quiet hours",
 		messaging.WaitRate:       "the rate of the job is used up",
+		messaging.WaitBudget:     "the budget has no points left; then it is asked again",
 		messaging.WaitLimits:     "the account has no room for more contacts (unique_contacts); then it is asked again",
 		messaging.WaitAt:         "the time of day where the contact is (at)",
 	}[what]
