@@ -59,7 +59,7 @@ func doubted(says messaging.Resolution) func(*ledger, *atomic.Int64, []messaging
 	}
 }
 
-// after is what happens once both were taken.
+// afterwards is what happens once both were taken.
 func afterwards(then func(l *ledger)) func(*ledger, *atomic.Int64, []messaging.Message) *ledger {
 	return func(l *ledger, p *atomic.Int64, two []messaging.Message) *ledger {
 		then(ended(messaging.StateAccepted)(l, p, two))
@@ -67,7 +67,7 @@ func afterwards(then func(l *ledger)) func(*ledger, *atomic.Int64, []messaging.M
 	}
 }
 
-// budgetMeets is the table of docs/internals/rules-and-tests.md: what a budget of 3 points a day says after that.
+// budgetMeets is the table of docs/spend.md: what a budget of 3 points a day says after that.
 var budgetMeets = map[string]budgetCell{
 	"both are on their way":    {func(l *ledger, _ *atomic.Int64, _ []messaging.Message) *ledger { return l }, 1},
 	"both were taken":          {ended(messaging.StateAccepted), 1},
