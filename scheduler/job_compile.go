@@ -16,6 +16,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/phones"
+	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/internal/units"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 )
@@ -36,6 +37,8 @@ type Env struct {
 	Prices, Texts map[string]bool // the same of the further accounts, by name
 
 	Templates messaging.Templates // whose texts are known
+
+	Connectors map[string]triggers.ConnectorInfo // whose events an audience may ask about
 }
 
 // A Problem is one thing wrong in a job. Path is within the job, "columns.var_1" or
@@ -75,6 +78,7 @@ type Compiled struct {
 	category messaging.Category
 	send     messaging.Send // as it is written: what has {{ }}, each row says
 	source   lists.Source
+	audience *triggers.Audience // whose contacts the rows are; nil for another source
 	columns  *mapping
 	title    *expressions.RowText
 
@@ -187,6 +191,9 @@ func (b *builder) build() *Compiled {
 		c.schedule = s
 	}
 	c.source = b.source(j.Source)
+	if j.Source.Contacts != "" {
+		c.audience = b.audience(j.Source.Contacts)
+	}
 	c.columns = b.columns(j.Columns)
 	b.deliver(c)
 	b.guard(j)
@@ -239,6 +246,19 @@ func (b *builder) source(o lists.Origin) lists.Source {
 		b.problems = append(b.problems, Problem{Job: b.job.Name, Path: p.Path, Msg: p.Msg, Hint: p.Hint, Warning: p.Warning})
 	}
 	return source
+}
+
+// Audience chooses whom the list is of; nil where its rows come from elsewhere.
+func (c *Compiled) Audience() *triggers.Audience { return c.audience }
+
+// audience reads who the list is of.
+func (b *builder) audience(text string) *triggers.Audience {
+	a, problems := triggers.CompileAudience(text, b.env.Connectors)
+	for _, p := range problems {
+		b.failed = b.failed || !p.Warning
+		b.problems = append(b.problems, Problem{Job: b.job.Name, Path: "source.contacts", Offset: p.Offset, Msg: p.Msg, Hint: p.Hint, Warning: p.Warning})
+	}
+	return a
 }
 
 var variableName = regexp.MustCompile(`^var_([1-9][0-9]{0,2})$`)

@@ -125,7 +125,7 @@ func TestCompileReportsEverythingAtOnce(t *testing.T) {
 		job  Job
 		want []string
 	}{
-		"no source":                      {Job{Campaign: campaign}, []string{"j.source: does not say where the rows come from; name one of csv, xlsx, sheet, postgres, mysql, sqlite, http, s3 and sftp"}},
+		"no source":                      {Job{Campaign: campaign}, []string{"j.source: does not say where the rows come from; name one of csv, xlsx, sheet, postgres, mysql, sqlite, http, s3, sftp and contacts"}},
 		"two sources":                    {Job{Campaign: campaign, Source: lists.Origin{CSV: "a", SQLite: "b"}}, []string{"j.source.sqlite: csv and sqlite cannot be read together; keep one of them; write a job for each"}},
 		"no query":                       {Job{Campaign: campaign, Source: lists.Origin{SQLite: "b"}}, []string{"j.source.query: is missing: a database needs a query; write what to select: select phone, first_name from customers"}},
 		"a query for a file":             {Job{Campaign: campaign, Source: lists.Origin{CSV: "a", Query: "select 1"}}, []string{"j.source.query: only a database has a query, and this is csv; remove it"}},

@@ -188,7 +188,7 @@ func (w *working) build(ctx context.Context) error {
 		return err
 	}
 	m := newMeter(w.run, last, w.OnProgress, w.Now)
-	b := &building{job: w.job, now: w.Now(), turns: w.turns(), mayGo: w.asked(w.run, w.job, whileRead), prices: w.prices(w.run.Account), tick: func(rows, kept int64) error {
+	b := &building{job: w.job, now: w.Now(), turns: w.turns(), people: w.people(w.job), mayGo: w.asked(w.run, w.job, whileRead), prices: w.prices(w.run.Account), tick: func(rows, kept int64) error {
 		m.read(rows, kept)
 		return w.keep(ctx)
 	}}

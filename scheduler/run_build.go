@@ -92,8 +92,9 @@ const maxPreviews = 10
 type building struct {
 	job     *Compiled
 	now     time.Time
-	columns []string                             // what a row has beside its phone, as its run names it
-	store   func(rows []messaging.ListRow) error // keeps rows, at most store.PerRows at a time; nil keeps none
+	columns []string                                      // what a row has beside its phone, as its run names it
+	store   func(rows []messaging.ListRow) error          // keeps rows, at most store.PerRows at a time; nil keeps none
+	people  func(ctx context.Context) (lists.Rows, error) // begins to read an audience; nil for another source
 	mayGo   func(ctx context.Context, phones []messaging.Phone, of func(i int) messaging.Category) ([]answer, error)
 	later   *laterRows                   // of a forecast: rows that wait for another time; nil where only what is said of the contact is asked
 	prices  Prices                       // nil for none
@@ -118,11 +119,23 @@ type building struct {
 	file      position // of the row at hand; nth counts the files that rows came from
 }
 
+// people begins to read the audience of a job; nil where its source reads itself, or where nobody is known.
+func (s *Scheduler) people(job *Compiled) func(ctx context.Context) (lists.Rows, error) {
+	if job.audience == nil || s.Contacts == nil {
+		return nil
+	}
+	return func(ctx context.Context) (lists.Rows, error) { return s.Contacts(ctx, job.audience, s.Now(), job.zone) }
+}
+
 // run reads the whole source. Only when it returns without an error are the rows, the tally
 // and the previews to be used: a source that fails in its middle fails all of it.
 func (b *building) run(ctx context.Context) (err error) {
 	var rows lists.Rows
-	err = contained(func() (err error) { rows, err = b.job.source.Open(ctx); return err })
+	open := b.job.source.Open
+	if b.people != nil {
+		open = b.people
+	}
+	err = contained(func() (err error) { rows, err = open(ctx); return err })
 	if err != nil {
 		return err
 	}

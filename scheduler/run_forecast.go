@@ -100,7 +100,7 @@ func (s *Scheduler) DryRun(ctx context.Context, job *Compiled, now time.Time, pr
 	m := newMeter(messaging.Run{Job: job.Name, State: messaging.RunBuilding}, last, progress, s.Now)
 	r := job.addressed(messaging.Run{Job: job.Name, Config: job.Version, Account: job.account(), Deliver: job.Deliver, Category: job.category, DueAt: now})
 	f.Run = r
-	b := &building{job: job, now: now, turns: job.turns(&r, now), mayGo: s.asked(r, job, foretold), later: &laterRows{}, prices: s.prices(job.account()), tick: func(rows, kept int64) error {
+	b := &building{job: job, now: now, turns: job.turns(&r, now), people: s.people(job), mayGo: s.asked(r, job, foretold), later: &laterRows{}, prices: s.prices(job.account()), tick: func(rows, kept int64) error {
 		m.read(rows, kept)
 		return nil
 	}}

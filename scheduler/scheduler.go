@@ -13,8 +13,10 @@ import (
 
 	"github.com/nudgewire/nudgewire/internal/backoff"
 	"github.com/nudgewire/nudgewire/internal/duerules"
+	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/mask"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/triggers"
 )
 
 // Defaults for the fields of Options that are left zero.
@@ -54,6 +56,8 @@ type Options struct {
 	// Past is the list of a run that is played again, as it was read then (Again); it gives nil for a run whose source is read, and
 	// nil is no such run.
 	Past func(id messaging.RunID) *PastList
+	// Contacts are the rows of an audience at a moment; home is the zone of whoever has none. nil knows no contacts.
+	Contacts func(ctx context.Context, a *triggers.Audience, now time.Time, home *time.Location) (lists.Rows, error)
 	// OnProgress gets how far runs have come, about five times a second. It must not block.
 	OnProgress func(Progress)
 

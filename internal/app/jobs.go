@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/config"
+	"github.com/nudgewire/nudgewire/internal/contacts"
 	"github.com/nudgewire/nudgewire/internal/duerules"
 	"github.com/nudgewire/nudgewire/internal/messaging"
 	"github.com/nudgewire/nudgewire/internal/server"
@@ -12,13 +13,16 @@ import (
 )
 
 // JobsBeside is what can be asked of the jobs of cfg without a daemon: they are listed and
-// forecast, and nothing is fired or changed.
-func JobsBeside(cfg *config.Config, st *store.Store, now func() time.Time) server.Jobs {
+// forecast, and nothing is fired or changed. data is whether st has what happened, and does not only stand in for it: else nobody is known.
+func JobsBeside(cfg *config.Config, st *store.Store, now func() time.Time, data bool) server.Jobs {
 	s := scheduler.New(scheduler.Options{
 		Store: st, Facts: scheduler.NewHistory(st), Owner: "nobody", Now: now,
 		Prices: func(account string) scheduler.Prices { return pricesOf(cfg, account) }, Rate: func(account string) float64 { return rateOf(cfg, account) },
 		Rules: func() *duerules.Rules { return cfg.Due }, Errors: func() *messaging.ErrorRules { return cfg.Errors },
 	})
+	if data {
+		s.Contacts = contacts.Records{Store: st}.Audience
+	}
 	s.Use(cfg.Jobs)
 	return s
 }
@@ -30,7 +34,7 @@ func (a *App) newJobs(cfg *config.Config) *scheduler.Scheduler {
 		now = a.opt.JobClock
 	}
 	s := scheduler.New(scheduler.Options{
-		Store: a.store, Line: a.line, Facts: scheduler.NewHistory(a.store),
+		Store: a.store, Contacts: contacts.Records{Store: a.store}.Audience, Line: a.line, Facts: scheduler.NewHistory(a.store),
 		Owner: a.owner, Log: a.log.Named("scheduler"), Grace: grace, Now: now, Runs: cfg.Server.ListsAtOnce,
 		Prices: func(account string) scheduler.Prices { return pricesOf(a.config(), account) }, Rate: func(account string) float64 { return rateOf(a.config(), account) },
 		Restored: func() (time.Time, bool) {

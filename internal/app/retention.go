@@ -74,6 +74,9 @@ func retentionOf(cfg *config.Config) privacy.Retention {
 func longestBack(cfg *config.Config) (longest time.Duration) {
 	for _, j := range cfg.Jobs {
 		longest = max(longest, j.Exclude.MessagedWithin.D())
+		if a := j.Audience(); a != nil {
+			longest = max(longest, a.Back(triggers.OfMessages))
+		}
 	}
 	return longest
 }

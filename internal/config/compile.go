@@ -47,7 +47,7 @@ func (c *Config) compile(k *checker) {
 	c.compileTriggers(k, infos)
 	c.testNumbers(k)
 	c.declareTemplates(k)
-	c.compileJobs(k)
+	c.compileJobs(k, infos)
 	c.holdToTemplates(k)
 	c.checkRenames(k)
 	c.compileDue(k)

@@ -4,13 +4,14 @@ import (
 	"fmt"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/triggers"
 	"github.com/nudgewire/nudgewire/internal/yamlpos"
 	"github.com/nudgewire/nudgewire/scheduler"
 )
 
 // compileJobs makes scheduled campaigns of the file's jobs. They come after the triggers,
 // whose names they must not share: a message says by one name what caused it.
-func (c *Config) compileJobs(k *checker) {
+func (c *Config) compileJobs(k *checker, connectors map[string]triggers.ConnectorInfo) {
 	jobs := make([]scheduler.Job, len(c.in.Jobs))
 	for i := range c.in.Jobs {
 		e := &c.in.Jobs[i]
@@ -27,7 +28,7 @@ func (c *Config) compileJobs(k *checker) {
 	all, problems := scheduler.Compile(jobs, scheduler.Env{
 		Version: c.Version, Folder: c.folder, Timezone: c.Defaults.Timezone, Country: c.Defaults.Country, Language: c.Defaults.Language,
 		Category: c.Defaults.Category, Priced: c.API.Price != nil, TextAllowed: c.API.TextPath != "", ReadKnown: c.Tracking.FinalStatus == messaging.StatusRead,
-		Templates: c.Templates, Prices: c.have(func(a API) bool { return a.Price != nil }), Texts: c.have(func(a API) bool { return a.TextPath != "" }),
+		Connectors: connectors, Templates: c.Templates, Prices: c.have(func(a API) bool { return a.Price != nil }), Texts: c.have(func(a API) bool { return a.TextPath != "" }),
 	})
 	for _, p := range problems {
 		if p.Path == "defaults.timezone" {

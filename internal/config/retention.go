@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nudgewire/nudgewire/internal/messaging"
@@ -193,7 +194,29 @@ func (c *Config) remembers(k *checker) {
 		}
 		c.looksBack(k, at, "exclude.messaged_within", e.Value.Exclude.MessagedWithin.D(), "messages", c.Retention.Messages, "who was messaged before that would not be known")
 		limit(at, &messaging.Message{Trigger: e.Key, Category: category})
+		if a := c.audience(e.Key); a != nil {
+			for _, q := range a.Past {
+				switch {
+				case q.Value != nil:
+					c.looksBack(k, at, "source.contacts", q.Within, "facts", c.Retention.Facts, "what was said before that would not be known")
+				case slices.Contains(triggers.OfMessages, q.Function):
+					c.looksBack(k, at, "source.contacts", q.Within, "messages", c.Retention.Messages, "who was messaged before that would not be known")
+				default:
+					c.looksBack(k, at, "source.contacts", q.Within, "events", c.Retention.Events, "what came before that would not be known")
+				}
+			}
+		}
 	}
+}
+
+// audience is that of a job that compiled; nil where its rows come from elsewhere.
+func (c *Config) audience(job string) *triggers.Audience {
+	for _, one := range c.Jobs {
+		if one.Name == job {
+			return one.Audience()
+		}
+	}
+	return nil
 }
 
 // looksBack reports one rule that looks back longer than what it looks at is kept: at the age where that is written, else

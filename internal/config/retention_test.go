@@ -8,6 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// audienceOf is a job whose list is that audience, before the triggers.
+func audienceOf(contacts string) string {
+	return "jobs:\n  news:\n    source: {contacts: '" + contacts + "'}\n    columns: {phone: phone}\n    campaign: {name: n, template_id: 7}\ntriggers:"
+}
+
 // Ages that contradict each other, or that are shorter than a rule looks back, are told with their hint.
 func TestAgesThatCannotBe(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -80,6 +85,19 @@ func TestAgesThatCannotBe(t *testing.T) {
 			"language: en", "language: en, limit: 6 per 30d", "messages: 20d",
 			[]string{"7:23: retention.messages: 20d is shorter than defaults.limit looks back, 30d: the limit would forget what was sent; set retention.messages to 30d or more"},
 		},
+		"an audience that sums": {
+			"triggers:", audienceOf(`sum("*.order.paid", order.total, 365d) >= 500`), "",
+			[]string{"9:24: jobs.news.source.contacts: 365d is longer than facts are kept, 90d: what was said before that would not be known; set retention.facts to 365d or more"},
+		},
+		"an audience that counts, where the age is written": {
+			"triggers:", audienceOf(`count("shopify.order.paid", 90d) > 1`), "events: 60d, messages: 60d",
+			[]string{"12:21: retention.events: 60d is shorter than jobs.news.source.contacts looks back, 90d: what came before that would not be known; set retention.events to 90d or more"},
+		},
+		"an audience of who was messaged": {
+			"triggers:", audienceOf(`not messaged(500d)`), "",
+			[]string{"9:24: jobs.news.source.contacts: 500d is longer than messages are kept, 400d: who was messaged before that would not be known; set retention.messages to 500d or more"},
+		},
+		"an audience that looks back as far as there is anything": {"triggers:", audienceOf(`last("*.order.*").age > 90d`), "events: 60d, messages: 60d", nil},
 		"a limit of a trigger": {
 			"wait: 45m", "wait: 45m\n    limit: 6 per month", "messages: 20d",
 			[]string{"7:23: retention.messages: 20d is shorter than triggers.remind.limit looks back, 31d2h: the limit would forget what was sent; set retention.messages to 31d2h or more"},

@@ -31,6 +31,8 @@ type compiler struct {
 	row    *rowNames // for the text of a list's row; nil for an event's
 	step   bool      // "previous" is known
 
+	past *[]PastQuestion // for an audience: what it asks of each contact's past; nil elsewhere
+
 	textAsFlag bool // a text was met where true or false is wanted
 }
 

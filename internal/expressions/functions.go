@@ -68,6 +68,9 @@ func functionNames() []string {
 
 // call compiles a function with its arguments.
 func (c *compiler) call(n ast.Node, name string, args []ast.Node) typed {
+	if t, is := c.pastCall(n, name, args); is {
+		return t
+	}
 	if l, ok := loops[name]; ok {
 		return c.loop(n, l, args)
 	}
@@ -116,14 +119,20 @@ func (c *compiler) call(n ast.Node, name string, args []ast.Node) typed {
 }
 
 func (c *compiler) unknownFunction(n ast.Node, name string) typed {
-	hint := "the functions are " + strings.Join(functionNames(), ", ")
+	names := functionNames()
+	if c.past != nil {
+		names = append(names, pastNames()...)
+	}
+	hint := "the functions are " + strings.Join(names, ", ")
 	switch _, isName := roots[name]; {
 	case name == "default":
 		hint = `write | default: "…"`
-	case isName:
+	case isName && c.past == nil:
 		hint = fmt.Sprintf("%s is a name: write it without brackets", name)
-	case nearest.Of(name, functionNames()) != "":
-		hint = fmt.Sprintf("did you mean %q?", nearest.Of(name, functionNames()))
+	case nearest.Of(name, names) != "":
+		hint = fmt.Sprintf("did you mean %q?", nearest.Of(name, names))
+	case c.past == nil && slices.Contains(pastNames(), name):
+		hint = "it is known in the contacts: of a job only"
 	}
 	return c.reportAt(n.Location().From, hint, "unknown function %q", name)
 }

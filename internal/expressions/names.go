@@ -39,6 +39,9 @@ func (c *compiler) name(n *ast.IdentifierNode) typed {
 		return c.row.name(n.Value)
 	}
 	r, ok := roots[n.Value]
+	if c.past != nil {
+		r, ok = personRoots[n.Value]
+	}
 	if c.step && n.Value == previousName {
 		r, ok = previousRoot, true
 	}
@@ -52,6 +55,9 @@ func (c *compiler) name(n *ast.IdentifierNode) typed {
 func IsName(name string) bool { _, ok := roots[name]; return ok }
 
 func (c *compiler) unknownName(n *ast.IdentifierNode) typed {
+	if c.past != nil {
+		return c.unknownOfPerson(n)
+	}
 	hint := "names begin with " + strings.Join(rootNames, ", ")
 	switch {
 	case strings.EqualFold(n.Value, previousName):

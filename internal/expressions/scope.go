@@ -33,6 +33,7 @@ type Scope struct {
 	rawRead bool
 	here    []any     // the present elements of the loops around us, outermost first
 	row     *boundRow // for the text of a list's row; nil for an event's
+	person  *Person   // for an audience
 
 	prints bool // a text of a message is made, and not a condition decided
 

@@ -154,6 +154,8 @@ func fieldOf(f reflect.StructField) field {
 			}
 			return nil
 		}}
+	case reflect.TypeFor[time.Duration]():
+		return field{shape: spanShape, read: reader[time.Duration](i)}
 	case reflect.TypeFor[messaging.Tags]():
 		return field{shape: &shape{kind: KindList, elem: textShape, tags: true}, read: reader[messaging.Tags](i)}
 	case reflect.TypeFor[[]messaging.Item]():

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/builtin"
 	"github.com/expr-lang/expr/conf"
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser"
@@ -22,8 +23,8 @@ const (
 )
 
 // parse reads an expression into a tree whose identifiers may also be durations ("2h"). The
-// offsets in the tree count characters; see byteOffset.
-func parse(text string) (ast.Node, *Fault) {
+// offsets in the tree count characters; see byteOffset. taken are functions of the parser's own that are ours here.
+func parse(text string, taken ...string) (ast.Node, *Fault) {
 	if strings.TrimSpace(text) == "" {
 		return nil, &Fault{0, "the expression is empty", ""}
 	}
@@ -39,6 +40,9 @@ func parse(text string) (ast.Node, *Fault) {
 	covered, durations := hideDurations(text)
 	config := conf.CreateNew()
 	config.MaxNodes = maxNodes
+	for _, name := range taken {
+		config.Functions[name] = &builtin.Function{Name: name}
+	}
 	tree, err := parser.ParseWithConfig(covered, config)
 	if err != nil {
 		return nil, syntaxFault(text, err)

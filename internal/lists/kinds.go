@@ -28,6 +28,7 @@ var kinds = []kind{
 	{key: "http", named: func(o *Origin) bool { return o.HTTP != nil }, check: (*checker).web, open: openHTTP},
 	{key: "s3", named: func(o *Origin) bool { return o.S3 != nil }, check: (*checker).bucket, open: openS3},
 	{key: "sftp", named: func(o *Origin) bool { return o.SFTP != nil }, check: (*checker).server, open: openSFTP},
+	{key: "contacts", named: func(o *Origin) bool { return o.Contacts != "" }, open: openContacts},
 }
 
 // kindsNamed are those that o names.

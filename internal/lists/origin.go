@@ -18,6 +18,7 @@ type Origin struct {
 	HTTP     *HTTP         `yaml:"http" doc:"A web address that answers with JSON or CSV." example:"https://crm.example.com/api/contacts"`
 	S3       *S3           `yaml:"s3" doc:"Objects in S3 or a storage that speaks the same."`
 	SFTP     *SFTP         `yaml:"sftp" doc:"Files on a server reached by SSH."`
+	Contacts string        `yaml:"contacts" doc:"An expression that chooses contacts by what nudgewire knows of them; docs/audiences.md." example:"count(\"*.order.paid\", 90d) >= 2 and not messaged(14d)"`
 
 	Query   string         `yaml:"query" doc:"For databases: what to select. It runs in a read-only session."`
 	Timeout units.Duration `yaml:"timeout" validate:"min=1s,max=24h" default:"15m" doc:"Longest time that one query, or one whole transfer, may take."`

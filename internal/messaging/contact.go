@@ -74,7 +74,7 @@ type Contact struct {
 }
 
 // A KnownContact is what the events of a connector said of a contact: of each field the newest word, by when its event came. It is shown and searched,
-// and nothing is decided by it.
+// and audiences are chosen by it; no rule asks it.
 type KnownContact struct {
 	Phone     Phone     `json:"phone"`
 	Connector string    `json:"connector" kind:"ours"`

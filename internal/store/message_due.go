@@ -476,9 +476,9 @@ const pastColumns = `id, claimed_at, category, trigger_name, run_id`
 
 var (
 	pastSendsSQL = engine.SQL(`SELECT ` + pastColumns + ` FROM messages
-		WHERE id IN (` + engine.Placeholders(3) + `) AND phone = ?1 AND ` + wasSent)
+		WHERE id IN (` + engine.Placeholders(3) + `) AND phone = ?1 AND ` + WasSent)
 	pastRowsSQL = engine.SQL(`SELECT ` + pastColumns + ` FROM messages
-		WHERE id IN (SELECT id FROM messages WHERE event_id = 0 AND phone <> '' AND phone = ?1 AND part = 0 ORDER BY id DESC LIMIT ?3 + 0) AND ` + wasSent)
+		WHERE id IN (SELECT id FROM messages WHERE event_id = 0 AND phone <> '' AND phone = ?1 AND part = 0 ORDER BY id DESC LIMIT ?3 + 0) AND ` + WasSent)
 )
 
 // pastSends reads what was sent to phones since the time of each, is being sent, or may have been sent, the newest first: by events, to
@@ -631,9 +631,9 @@ func (s *Store) ReviewDeferred(ctx context.Context) (n int64, err error) {
 
 const deferredRows = `SELECT id FROM messages WHERE id > ?1 AND ` + onlyDeferred + ` ORDER BY id LIMIT ?2`
 
-// wasSent holds for a message whose send began at ?2 or later and may have reached the phone: sending, accepted or in doubt, or dropped or
+// WasSent holds for a message whose send began at ?2 or later and may have reached the phone: sending, accepted or in doubt, or dropped or
 // cancelled after a doubt. A message that failed does not count, nor does a test.
-var wasSent = `claimed_at >= ?2 AND (state = 'sending' OR state = 'accepted' OR state = 'in_doubt' OR ` + WasDroppedInDoubt("messages") + `) AND status <> 'failed' AND test = ''`
+var WasSent = `claimed_at >= ?2 AND (state = 'sending' OR state = 'accepted' OR state = 'in_doubt' OR ` + WasDroppedInDoubt("messages") + `) AND status <> 'failed' AND test = ''`
 
 // WasDroppedInDoubt is the condition on a message that nobody will send it any more although it may have reached the phone.
 func WasDroppedInDoubt(message string) string {

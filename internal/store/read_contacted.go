@@ -96,7 +96,7 @@ func (s *Store) sentToBeside(ctx context.Context, phones []messaging.Phone, sinc
 		if err != nil {
 			return nil, err
 		}
-		err = s.Rows(ctx, `SELECT phone, `+pastColumns+` FROM messages WHERE id IN `+engine.In(some)+` AND phone <> ?1 AND `+wasSent, []any{"", engine.Micro(since)}, func(r *engine.Row) error {
+		err = s.Rows(ctx, `SELECT phone, `+pastColumns+` FROM messages WHERE id IN `+engine.In(some)+` AND phone <> ?1 AND `+WasSent, []any{"", engine.Micro(since)}, func(r *engine.Row) error {
 			c := messaging.Contacted{Phone: r.Phone(), ID: messaging.MessageID(r.Int()), At: r.Time(), Category: messaging.Category(r.Text()), Trigger: r.Text(), Run: messaging.RunID(r.Int())}
 			if wanted[c.Phone] {
 				out = append(out, c)

@@ -101,6 +101,7 @@ var groups = []struct {
 	{"lookups", suite.lookups},
 	{"erasures", suite.erasures},
 	{"what is known of contacts", suite.knownContacts},
+	{"audiences", suite.audiences},
 	{"refresh tokens", suite.refreshTokens},
 	{"API tokens", suite.apiTokens},
 	{"audit", suite.audited},

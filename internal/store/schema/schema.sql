@@ -70,7 +70,7 @@ CREATE TABLE unread_events (
 );
 
 -- What each connector's events said of a contact, for people to read and search: of each field the newest word. It is written after the
--- commit of the events, and nothing is decided by it. tags and spent (what was paid, by currency) are JSON lists, '' for none; order_at and
+-- commit of the events; no rule asks it, and audiences do. tags and spent (what was paid, by currency) are JSON lists, '' for none; order_at and
 -- order_name are those of the newest order.
 CREATE TABLE contacts (
 	phone      TEXT   NOT NULL CHECK (phone <> ''),

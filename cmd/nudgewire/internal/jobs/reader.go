@@ -36,7 +36,7 @@ func (c commands) jobsReader(ctx context.Context) (ask *server.Client, done func
 		return nil, nil, errors.Join(err, os.RemoveAll(folder))
 	}
 	ask = server.Local(server.Admin(server.AdminOptions{
-		Store: st, Country: cfg.Defaults.Country, Zone: c.Location, Now: st.Now, Log: zap.NewNop(), Jobs: app.JobsBeside(cfg, st, st.Now),
+		Store: st, Country: cfg.Defaults.Country, Zone: c.Location, Now: st.Now, Log: zap.NewNop(), Jobs: app.JobsBeside(cfg, st, st.Now, false),
 	}), access.Process("this command"))
 	return ask, func() {
 		if err := errors.Join(st.Close(), os.RemoveAll(folder)); err != nil {

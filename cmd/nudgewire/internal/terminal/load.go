@@ -139,7 +139,7 @@ func (c *CLI) Reader(ctx context.Context) (ask *server.Client, done func(), err 
 	}
 	o := server.AdminOptions{Store: st, Storage: engine.Path(dsn), Data: engine.Name(dsn), Country: country, Zone: c.Location, Now: st.Now, Log: zap.NewNop()}
 	if cfg != nil {
-		o.Jobs = app.JobsBeside(cfg, st, st.Now)
+		o.Jobs = app.JobsBeside(cfg, st, st.Now, true)
 		o.Errors = func() *messaging.ErrorRules { return cfg.Errors }
 		o.Reads = app.ReadsBeside(cfg)
 	}
