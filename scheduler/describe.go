@@ -35,7 +35,11 @@ func (c *Compiled) Tell() (out []triggers.Sentence) {
 			OverlapCancel: "When its time comes and the run before has not ended, that is cancelled.",
 		}[c.Overlap])
 	}
-	say("source", "It reads the list %s.", c.source)
+	if c.audience != nil {
+		say("source", "It sends to the contacts of whom this holds when it runs: %s.", strings.TrimPrefix(c.source.String(), "contacts "))
+	} else {
+		say("source", "It reads the list %s.", c.source)
+	}
 	excluded := "Who is blocked gets nothing"
 	if d := c.Exclude.MessagedWithin.D(); d > 0 {
 		excluded += ", nor who was sent anything in the last " + units.Spell(d)

@@ -21,6 +21,7 @@ func TestAJobIsReadBackInSentences(t *testing.T) {
 		{uploaded + "cron: 0 10 * * MON\noverlap: queue", "overlap", "When its time comes and the run before has not ended, it waits for that."},
 		{uploaded + "mode: off", "mode", "It is off: it runs by hand alone."},
 		{uploaded, "source", "It reads the list csv list.csv."},
+		{"source: {contacts: customer.orders >= 2}\ncolumns: {phone: phone}\ncampaign: {template_id: 7}", "source", "It sends to the contacts of whom this holds when it runs: customer.orders >= 2."},
 		{uploaded + "exclude: {messaged_within: 7d}", "exclude", "Who is blocked gets nothing, nor who was sent anything in the last 7 days, and of several rows with one phone the first one counts."},
 		{uploaded + "unique: off", "exclude", "Who is blocked gets nothing."},
 		{uploaded, "guard", "A run waits for a person's approval with the list that the last run sent."},

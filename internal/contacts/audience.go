@@ -1,6 +1,7 @@
 package contacts
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"maps"
@@ -182,9 +183,23 @@ func rowOf(p *expressions.Person) lists.Row {
 	}
 }
 
-// end notes of how many contacts nobody could say whether they belong.
+// mostReasons is how many reasons are noted: what somebody's sender wrote may stand in one, so there may be as many as contacts.
+const mostReasons = 5
+
+// end notes of how many contacts nobody could say whether they belong, most first.
 func (r *audienceRows) end() {
-	for _, why := range slices.Sorted(maps.Keys(r.unsure)) {
-		r.notes = append(r.notes, units.Count(r.unsure[why], "contact")+" left out, of whom nobody can say whether they belong: "+why)
+	reasons := slices.SortedFunc(maps.Keys(r.unsure), func(x, y string) int { return cmp.Or(r.unsure[y]-r.unsure[x], strings.Compare(x, y)) })
+	others := 0
+	for i, why := range reasons {
+		if i >= mostReasons {
+			others += r.unsure[why]
+			continue
+		}
+		r.notes = append(r.notes, units.Count(r.unsure[why], "contact")+leftOut+": "+why)
+	}
+	if others > 0 {
+		r.notes = append(r.notes, units.Count(others, "contact")+leftOut+", for other reasons")
 	}
 }
+
+const leftOut = " left out, of whom nobody can say whether they belong"

@@ -158,12 +158,23 @@ func (p *past) event(e *messaging.Event, content []byte) error {
 		scope.Free()
 		switch {
 		case ok:
-			a.sums = a.sums.Plus(currencyOf(e), n)
+			currency := ""
+			if isMoney(p.Past[i].Value) {
+				currency = currencyOf(e)
+			}
+			a.sums = a.sums.Plus(currency, n)
 		case why != "":
 			a.why = "a value of the sum cannot be read: " + why
 		}
 	}
 	return nil
+}
+
+// isMoney reports whether an expression is about what has a currency, and no number of things.
+func isMoney(e *expressions.Expression) bool {
+	return len(e.Raw()) > 0 || slices.ContainsFunc(e.Fields(), func(field string) bool {
+		return strings.HasSuffix(field, ".total") || strings.HasSuffix(field, ".amount") || strings.HasSuffix(field, ".price")
+	})
 }
 
 // currencyOf is that of what an event is about; "" where it does not say.

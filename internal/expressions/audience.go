@@ -171,7 +171,7 @@ func (c *compiler) pastCall(n ast.Node, name string, args []ast.Node) (t typed, 
 		if !value.shape.number() && value.shape.kind != KindAny {
 			return c.report(left[0], "write "+f.form, "%s adds numbers, and %s is %s", name, describe(left[0]), value.shape.words()), true
 		}
-		q.Value = &Expression{of: value}
+		q.Value = &Expression{value, inner.paths}
 		left = left[1:]
 	}
 	switch {

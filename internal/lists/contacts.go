@@ -18,5 +18,5 @@ func (c contacts) String() string { return "contacts " + string(c) }
 
 // Open implements Source.
 func (c contacts) Open(context.Context) (Rows, error) {
-	return nil, errors.New("contacts are read from the data of the daemon, and there is none here")
+	return nil, errors.New("contacts are read from the data of the daemon, and there is none yet: start it with nudgewire serve")
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/nudgewire/nudgewire/internal/contacts"
 	"github.com/nudgewire/nudgewire/internal/lists"
 	"github.com/nudgewire/nudgewire/internal/messaging"
+	"github.com/nudgewire/nudgewire/internal/privacy"
 	"github.com/nudgewire/nudgewire/internal/store"
 	"github.com/nudgewire/nudgewire/internal/triggers"
 )
@@ -21,6 +23,7 @@ func (s suite) audiences(t *testing.T) {
 	t.Run("an audience is whom the tables name", s.anAudienceIsWhomTheTablesName)
 	t.Run("a sum of what cannot be read is none", s.aSumOfWhatCannotBeReadIsNone)
 	t.Run("who was forgotten is in no audience, and is once they are known again", s.theForgottenAreInNoAudience)
+	t.Run("nobody is in an audience by a masked phone", s.nobodyIsInAnAudienceByAMaskedPhone)
 	t.Run("files and messages count as limits count them", s.whoWasMessagedIsAsLimitsCount)
 	t.Run("a contact of several connectors is one row", s.aContactOfSeveralConnectorsIsOneRow)
 }
@@ -127,6 +130,10 @@ func (s suite) anAudienceIsWhomTheTablesName(t *testing.T) {
 	slices.Sort(rich)
 	got, notes := l.audience(`sum("*.order.paid", order.total, 30d) >= 100`, now)
 	same(t, "sums", rich, got)
+	got, _ = l.audience(`sum("*.order.paid", len(order.items ?? []) + 1, 30d) >= 1`, now)
+	if want := slices.Sorted(maps.Keys(paid)); !slices.Equal(want, got) {
+		t.Errorf("a number of things has no currency: %v, want %v", got, want)
+	}
 	if len(mixed) == 0 || len(rich) == 0 || !strings.Contains(strings.Join(notes, "\n"), fmt.Sprint(len(mixed), " contacts left out, of whom nobody can say whether they belong: the sum is of EUR and GBP")) {
 		t.Errorf("%d with several currencies are noted as %q", len(mixed), notes)
 	}
@@ -144,6 +151,21 @@ func (s suite) aSumOfWhatCannotBeReadIsNone(t *testing.T) {
 		same(t, text, []string{string(ada)}, got)
 		same(t, "notes", []string{"1 contact left out, of whom nobody can say whether they belong: a value of the sum cannot be read: order.total cannot be read"}, notes)
 	}
+}
+
+func (s suite) nobodyIsInAnAudienceByAMaskedPhone(t *testing.T) {
+	l := s.open(t)
+	l.mustAccept(boughtAt(0, ada, "order.paid", 50, "GBP", noon))
+	l.mustAccept(boughtAt(2, bob, "order.paid", 50, "GBP", noon.Add(190*day)))
+	l.readAll()
+	now := noon.Add(200 * day)
+	got, _ := l.audience(`last("*.order.paid") != nil`, now)
+	same(t, "before", []string{string(ada), string(bob)}, got)
+	l.at(now)
+	_, err := l.privacy().Retain(l.ctx, privacy.Retention{Events: 400 * day, Messages: 400 * day, Phones: 180 * day}, now)
+	l.must(err)
+	got, _ = l.audience(`last("*.order.paid") != nil`, now)
+	same(t, "after", []string{string(bob)}, got)
 }
 
 func (s suite) theForgottenAreInNoAudience(t *testing.T) {
