@@ -61,7 +61,7 @@ func manyEvents(b *testing.B, rules *simulation.Rules, events int) simulation.Pa
 }
 
 // number is what a variable says, or else another.
-func number(b *testing.B, name string, other int) int {
+func number(b testing.TB, name string, other int) int {
 	b.Helper()
 	n, err := strconv.Atoi(cmp.Or(os.Getenv(name), strconv.Itoa(other)))
 	if err != nil {

@@ -132,6 +132,9 @@ func month(t testing.TB, rules *simulation.Rules, webhooks, carts int, deeds ...
 	return simulation.Past{Store: w.Store, From: start, Until: w.Now(), Zone: time.UTC}
 }
 
+// monthly is how many webhooks a month has: NUDGEWIRE_SIMULATED_EVENTS, or few.
+func monthly(t testing.TB) int { return number(t, "NUDGEWIRE_SIMULATED_EVENTS", 1000) }
+
 func compare(t testing.TB, p simulation.Past, was, is *simulation.Rules) *simulation.Comparison {
 	t.Helper()
 	got, err := simulation.Compare(t.Context(), p, was, is)
@@ -144,10 +147,11 @@ func compare(t testing.TB, p simulation.Past, was, is *simulation.Rules) *simula
 // What the config that ran would send is what was sent, message by message.
 func TestASimulationEqualsTheLedger(t *testing.T) {
 	rules := rulesOf(t, shop)
-	past := month(t, &rules, 1000, 350)
+	events := monthly(t)
+	past := month(t, &rules, events, events*35/100)
 	for name, was := range map[string]*simulation.Rules{"the ledger": nil, "the same config": &rules} {
 		got := compare(t, past, was, &rules)
-		if got.Differs() || got.Events != 1000 || len(got.Triggers) != 2 || got.Triggers[0].Was < 50 || got.Triggers[1].Was < 250 {
+		if got.Differs() || got.Events != int64(events) || len(got.Triggers) != 2 || got.Triggers[0].Was < 50 || got.Triggers[1].Was < 250 {
 			t.Errorf("against %s: %d changes, the first %+v; %+v of %d", name, len(got.Changes), got.Changes[:min(3, len(got.Changes))], got.Triggers, got.Events)
 		}
 	}
@@ -156,7 +160,8 @@ func TestASimulationEqualsTheLedger(t *testing.T) {
 // A longer wait moves those who wait, and nobody else.
 func TestALongerWaitMovesWhoWaits(t *testing.T) {
 	rules, later := rulesOf(t, shop), rulesOf(t, strings.Replace(shop, "wait: 45m", "wait: 2h", 1))
-	past := month(t, &rules, 1000, 350)
+	events := monthly(t)
+	past := month(t, &rules, events, events*35/100)
 	got := compare(t, past, &rules, &later)
 	moved, replaced := int64(0), 0
 	for _, c := range got.Changes {
@@ -189,12 +194,13 @@ func TestALowerLimitTakesWhatIsBeyondIt(t *testing.T) {
 	const limit = "limit: {count: %d per day, on_hit: drop}"
 	two := strings.Replace(shop, "limit: 2 per day", fmt.Sprintf(limit, 2), 1)
 	rules, lower := rulesOf(t, two), rulesOf(t, strings.Replace(two, fmt.Sprintf(limit, 2), fmt.Sprintf(limit, 1), 1))
-	past := month(t, &rules, 1000, 0) // each cart comes once, so that what is dropped is not made up for by the next word about it
+	events := monthly(t)
+	past := month(t, &rules, events, 0) // each cart comes once, so that what is dropped is not made up for by the next word about it
 	london, err := time.LoadLocation("Europe/London")
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := past.Store.Messages(t.Context(), store.MessageFilter{Limit: 100_000})
+	all, err := past.Store.Messages(t.Context(), store.MessageFilter{Limit: events})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func blocks(phone messaging.Phone) func(*ledger) error {
 // file, or does not change while a part is cut: duerules.MayGo and scheduler.History say so.
 var partFacts = map[string]map[string]meeting{
 	"CalledOff": nil, "Claimed": nil, "File": nil, "Begun": nil, "OwnClock": nil, "Service": nil, "Step": nil, "Within": nil, "Window": nil, "FirstDue": nil,
-	"Contacts": nil, "New": nil, // the claim asks for room
+	"Contacts": nil, "New": nil, "Spent": nil, // the claim asks for room, and what may still be spent
 	"Held": {
 		"a hold begins": {func(l *ledger) error {
 			return l.Hold(l.ctx, messaging.Hold{Scope: messaging.ScopeAll, Kind: messaging.HoldHalt, Reason: "a test"})
