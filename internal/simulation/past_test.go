@@ -1,6 +1,7 @@
 package simulation_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -105,7 +106,7 @@ func month(t testing.TB, rules *simulation.Rules, webhooks, carts int, deeds ...
 		}
 	}
 	for i := range webhooks {
-		at := lasts * time.Duration(i) / time.Duration(webhooks)
+		at := lasts / time.Duration(webhooks) * time.Duration(i)
 		for ; len(deeds) > 0 && deeds[0].at <= at; deeds = deeds[1:] {
 			until(start.Add(deeds[0].at))
 			if err := deeds[0].do(w); err != nil {
@@ -205,7 +206,10 @@ func TestALowerLimitTakesWhatIsBeyondIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What is beyond one a day, counted apart from all rules: what failed reached nobody, from when that is known.
-	slices.SortFunc(all, func(a, b store.MessageStory) int { return a.AcceptedAt.Compare(b.AcceptedAt) })
+	slices.SortFunc(all, func(a, b store.MessageStory) int {
+		// Of two that waited for the same morning the service's own numbers say which came first.
+		return cmp.Or(a.AcceptedAt.Compare(b.AcceptedAt), len(a.ServiceID)-len(b.ServiceID), cmp.Compare(a.ServiceID, b.ServiceID))
+	})
 	reached, beyond := map[string]time.Time{}, 0 // until when one of the day counts
 	for i := range all {
 		m := &all[i]
@@ -227,6 +231,7 @@ func TestALowerLimitTakesWhatIsBeyondIt(t *testing.T) {
 			t.Errorf("%+v", c)
 		case !strings.Contains(c.Reason, "1 per day"):
 			t.Errorf("gone because of %q", c.Reason)
+		case !c.Was.Due.Before(past.Until): // it still waits as the month ends, and is not among what was sent
 		default:
 			gone++
 		}
